@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.formats import duration, share
 from workloadkit.errors import WorkloadWarning
-from workloadkit.simulation.as_recorded import distance
+from workloadkit.simulation.schedule.calibration import distance
 
 if TYPE_CHECKING:
     from workloadkit.simulation import Schedule

@@ -13,7 +13,7 @@ from workloadkit.analysis.formats import count, duration, number, share
 from workloadkit.analysis.section import Figure, Section, facts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.measures import earned_percent
+from workloadkit.simulation.schedule.measures import earned_percent
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, pack, start_value, value
 

@@ -12,7 +12,7 @@ import workloadkit
 from workloadkit import analysis, queueing
 from workloadkit.cli import app
 from workloadkit.settings.setting import settings_of
-from workloadkit.simulation.measures import FURTHER, METRICS, OF_UTILITIES, PRODUCTIVITY
+from workloadkit.simulation.schedule.measures import FURTHER, METRICS, OF_UTILITIES, PRODUCTIVITY
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -35,7 +35,7 @@ from workloadkit.experiments.measuring import (
 )
 from workloadkit.provenance import plain
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.measures import (
+from workloadkit.simulation.schedule.measures import (
     MEANS,
     OF_JOBS,
     OF_PROMISES,

@@ -20,7 +20,7 @@ from workloadkit.analysis.schedules.measures import (
 from workloadkit.clock import equal_parts
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.experiments.sweep import SweepResults
-from workloadkit.simulation.measures import QUANTITIES
+from workloadkit.simulation.schedule.measures import QUANTITIES
 
 if TYPE_CHECKING:
     from workloadkit.analysis.schedules.comparison import Comparison

@@ -21,7 +21,7 @@ from workloadkit.clock import DAY, WEEK, Clock, equal_parts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
-from workloadkit.simulation.measures import OF_JOBS, of_class
+from workloadkit.simulation.schedule.measures import OF_JOBS, of_class
 from workloadkit.trace import Trace
 
 _MOST_LINES = 200  # between nodes

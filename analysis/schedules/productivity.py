@@ -22,7 +22,7 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.productivity import NAMES, Productivity, log_productivity
+from workloadkit.simulation.schedule.productivity import NAMES, Productivity, log_productivity
 from workloadkit.trace import Trace, check_trace
 
 #: Name of the log among the schedules.

@@ -15,7 +15,7 @@ from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.experiments.intervals import student_t
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.measures import ServedJobs
+from workloadkit.simulation.schedule.measures import ServedJobs
 
 # Jackknife intervals: leave out one block of jobs after another (Quenouille, 1949).
 

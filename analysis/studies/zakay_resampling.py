@@ -144,7 +144,7 @@ def simulations(part: ResamplingPart, rng: "np.random.Generator") -> "pd.DataFra
     import workloadkit as wk
     from workloadkit.errors import ParameterError
     from workloadkit.provenance import seed_of
-    from workloadkit.simulation.saturation import outstanding
+    from workloadkit.simulation.schedule.saturation import outstanding
 
     trace, resampling = pools(part.log, part.reading)
     seed = seed_of(rng)

@@ -10,7 +10,7 @@ import pytest
 import workloadkit as wk
 from tests.data import TRACES, needs_compiler, needs_traces, trace_path
 from tests.small_logs import head_of
-from workloadkit.simulation.as_recorded import as_recorded, differ_much
+from workloadkit.simulation.schedule.calibration import as_recorded, differ_much
 
 COLUMNS = {
     "submit": [0, 0, 100, 200],

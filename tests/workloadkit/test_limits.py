@@ -11,8 +11,8 @@ from workloadkit.analysis.distributions.marginals import size_class
 from workloadkit.analysis.load.cycles import section as cycles
 from workloadkit.analysis.reactions import followed_jobs
 from workloadkit.clock import DAY, WEEK
-from workloadkit.simulation.as_recorded import differ_much
-from workloadkit.simulation.saturation import Saturation, saturation
+from workloadkit.simulation.schedule.calibration import differ_much
+from workloadkit.simulation.schedule.saturation import Saturation, saturation
 
 CLOCK = ("; UnixStartTime: 345600", "; TimeZone: 0")  # second 0 is Monday, 5 January 1970, 0:00
 

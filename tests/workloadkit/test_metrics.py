@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit import metrics
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.measures import FURTHER, METRICS
+from workloadkit.simulation.schedule.measures import FURTHER, METRICS
 
 values = st.lists(st.integers(0, 50), min_size=1, max_size=30)
 

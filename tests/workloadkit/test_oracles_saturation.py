@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import saturation as oracle
 from tests.oracles.saturation import WEEK
-from workloadkit.simulation.saturation import outstanding, saturation
+from workloadkit.simulation.schedule.saturation import outstanding, saturation
 
 jobs = st.lists(
     st.tuples(st.integers(0, 80), st.integers(0, 200)).map(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.clock import WEEK, Clock
-from workloadkit.simulation.productivity import (
+from workloadkit.simulation.schedule.productivity import (
     NAMES,
     arrival_sessions,
     log_productivity,

@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.oracles import promises as oracle
 from tests.small_logs import busy_log
 from workloadkit.analysis.schedules import compare_schedules
-from workloadkit.simulation.measures import PROMISES
+from workloadkit.simulation.schedule.measures import PROMISES
 
 COMPRESSIONS = ("full", "start", "none")
 MACHINE = 4

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.clock import WEEK
-from workloadkit.simulation.saturation import Outstanding, Saturation, outstanding, saturation
+from workloadkit.simulation.schedule.saturation import (
+    Outstanding,
+    Saturation,
+    outstanding,
+    saturation,
+)
 
 
 def jobs_of(counts):

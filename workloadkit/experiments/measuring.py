@@ -14,9 +14,9 @@ from workloadkit.experiments.workloads import Source, StretchedLogs
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.engines import play_compiled
-from workloadkit.simulation.measures import MEASURES
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.schedule.measures import MEASURES
 from workloadkit.simulation.schedulers import Fcfs
 from workloadkit.simulation.simulate import calibrate, simulate
 from workloadkit.simulation.workload import Rules

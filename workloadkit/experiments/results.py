@@ -25,7 +25,7 @@ from workloadkit.experiments.results_file import (
     write_results,
 )
 from workloadkit.provenance import plain
-from workloadkit.simulation.measures import FURTHER, METRICS, PRODUCTIVITY, PROMISES
+from workloadkit.simulation.schedule.measures import FURTHER, METRICS, PRODUCTIVITY, PROMISES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

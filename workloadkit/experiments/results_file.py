@@ -23,7 +23,7 @@ from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.experiments.grid import AXES, NOT_RESULTS, Cell, Grid
 from workloadkit.io.sidecar import table_in
 from workloadkit.io.unfinished_files import locked
-from workloadkit.simulation.as_recorded import COMPARED
+from workloadkit.simulation.schedule.calibration import COMPARED
 
 if TYPE_CHECKING:
     import pyarrow as pa

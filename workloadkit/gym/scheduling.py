@@ -16,8 +16,8 @@ from workloadkit.errors import (
 )
 from workloadkit.provenance import seed_of
 from workloadkit.simulation import populations
-from workloadkit.simulation.measures import MEASURES
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.schedule.measures import MEASURES
 from workloadkit.simulation.stepping import SteppedSimulation
 from workloadkit.trace import Trace
 

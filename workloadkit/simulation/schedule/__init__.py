@@ -1,53 +1,31 @@
 """The result of a simulation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit import metrics
-from workloadkit.clock import DAY, Clock
+from workloadkit.clock import DAY
 from workloadkit.display import Displayed, current_axes
-from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
-from workloadkit.fields import CANCELLED, FAILED
-from workloadkit.following import executed_otherwise
-from workloadkit.provenance import as_note, plain, provenance
+from workloadkit.errors import plural
+from workloadkit.provenance import plain, provenance
 from workloadkit.record_fields import PROMISED_START
-from workloadkit.simulation.as_recorded import as_recorded, calibration
-from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.machine.plain import Run
-from workloadkit.simulation.measures import (
-    FURTHER,
-    MEASURED,
-    MEASURES,
-    OF_JOBS,
-    OF_UTILITIES,
-    PRODUCTIVITY,
-    PROMISES,
-    UTILITY,
-    Predictions,
-    ServedJobs,
-    measure_predictions,
-)
-from workloadkit.simulation.productivity import (
-    NAMES,
-    Productivity,
-    arrival_sessions,
-    measure_productivity,
-)
-from workloadkit.simulation.saturation import Saturation, saturation
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
-from workloadkit.utility import start_value, value
+from workloadkit.utility import value
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_STEPS = 500  # of a figure
+    from workloadkit.simulation.cancelled import CancelledJobs
+    from workloadkit.simulation.schedule.measures import Predictions, ServedJobs
+    from workloadkit.simulation.schedule.productivity import Productivity
+    from workloadkit.simulation.schedule.saturation import Saturation
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +80,7 @@ class Schedule(Displayed):
     uncounted: Sequence[int] = ()
     unscaled: Trace | None = None
     described: Any = None
-    cancelled: CancelledJobs | None = None
+    cancelled: "CancelledJobs | None" = None
 
     @property
     def end(self) -> NDArray:
@@ -153,29 +131,9 @@ class Schedule(Displayed):
         the job was `lost`, and `lost_work`, the processors × seconds of its stopped runs; `start`
         is then the last start. Times in seconds; whole numbers if all given times are whole.
         """
-        import pandas as pd
+        from workloadkit.simulation.schedule.tables import jobs_table
 
-        w = self.workload
-        wait, end = self.wait, self.end
-        columns = {
-            "job": w.job,
-            "submit": w.submit,
-            "start": self.start,
-            "end": end,
-            "wait": wait,
-            "run": w.run,
-            "procs": w.procs,
-            "estimate": w.estimate,
-            "killed": w.killed,
-            "response": end - w.submit,
-            "slowdown": metrics.slowdown(wait, w.run),
-            "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
-        }
-        if self.predicted:
-            columns["limit"] = w.estimate if w.limit is None else w.limit
-        if self.utility is not None:
-            columns["utility"] = self.utility
-        return pd.DataFrame(columns | dict(self.columns))
+        return jobs_table(self)
 
     @cached_property
     def cancelled_jobs(self) -> "pd.DataFrame":
@@ -184,17 +142,9 @@ class Schedule(Displayed):
         Columns: `job submit wait procs estimate started`. The wait lasts until the job left the
         queue, or until its start if the scheduler `started` it before.
         """
-        import pandas as pd
+        from workloadkit.simulation.schedule.tables import cancelled_table
 
-        names, columns = ("job", "submit", "procs", "estimate"), {}
-        if self.cancelled is not None:
-            w = self.cancelled.workload
-            columns = {name: getattr(w, name) for name in names}
-            columns["wait"] = self.cancelled.waited_until - w.submit
-            columns["started"] = ~np.isnan(self.cancelled.start)
-        return pd.DataFrame(
-            columns, columns=["job", "submit", "wait", "procs", "estimate", "started"]
-        )
+        return cancelled_table(self)
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
@@ -207,51 +157,22 @@ class Schedule(Displayed):
         WorkloadError
             If no job is included.
         """
-        submit = self.workload.submit
-        counted = np.ones(submit.size, dtype=bool)
-        if self.warmup > 0 or self.cooldown > 0:
-            inside = submit[self._in_window]
-            begin, until = inside.min() + self.warmup, inside.max() - self.cooldown
-            counted = (submit >= begin) & (submit <= until)
-            if not counted.any():
-                raise WorkloadError(
-                    f"a warm-up of {self.warmup:g} s and a cool-down of {self.cooldown:g} s leave "
-                    f"no job of {np.ptp(inside):g} s of submissions"
-                )
-        if len(self.uncounted):
-            counted &= ~np.isin(self.workload.user, self.uncounted)
-            if not counted.any():
-                raise WorkloadError(
-                    f"{self.source.name}: all jobs that would count are of the "
-                    f"{plural(len(self.uncounted), 'uncounted user')}"
-                )
-        return counted
+        from workloadkit.simulation.schedule.aggregates import counted_jobs
+
+        return counted_jobs(self)
 
     @cached_property
-    def served(self) -> ServedJobs:
+    def served(self) -> "ServedJobs":
         """The jobs that the metrics include, with their service."""
-        w, counted = self.workload, self.counted
-        requested = self.source.column("requested_time")[w.row]
-        requested = np.where(requested >= 0, requested, w.run)  # also for NaN
-        nothing = np.broadcast_to(np.nan, w.submit.size)
-        jobs = ServedJobs(
-            w.submit,
-            self.wait,
-            w.run,
-            requested,
-            w.user,
-            w.procs,
-            utility=nothing if self.utility is None else self.utility,
-            start_value=nothing if w.utilities is None else start_value(w.utilities),
-            promise_error=nothing
-            if self.promised is None
-            else metrics.promise_error(self.start, self.promised),
-        )
-        return jobs if counted.all() else jobs.take(counted)
+        from workloadkit.simulation.schedule.aggregates import served_jobs
+
+        return served_jobs(self)
 
     @cached_property
-    def saturation(self) -> Saturation:
+    def saturation(self) -> "Saturation":
         """Growth of the waiting work, over all jobs that ran."""
+        from workloadkit.simulation.schedule.saturation import saturation
+
         w = self.workload
         return saturation(w.submit, self.start, w.run, w.procs, self.machine)
 
@@ -274,13 +195,9 @@ class Schedule(Displayed):
         jobs that were recorded in the log's window. If users submit jobs up to the end of a
         simulated period, it ends there, less the cool-down.
         """
-        jobs, until = self.served, self.history.get("until")
-        if until is not None:
-            return float(jobs.submit[0]), float(until) - self.cooldown
-        inside = self._in_window[self.counted]
-        if inside.any() and not inside.all():
-            jobs = jobs.take(inside)
-        return metrics.submission_window(jobs.submit, jobs.submit + jobs.wait + jobs.run)
+        from workloadkit.simulation.schedule.aggregates import window_of
+
+        return window_of(self)
 
     @property
     def period(self) -> tuple[float, float]:
@@ -288,19 +205,15 @@ class Schedule(Displayed):
         return self.window
 
     @property
-    def _in_window(self) -> NDArray[np.bool_]:
-        """Whether each job was recorded in the window of the log."""
-        recorded = self.source.column("submit")[self.workload.row]
-        return self.source.window.contains(recorded)
-
-    @property
     def predicted(self) -> bool:
         """Whether a predictor planned the jobs."""
         return "predictor" in self.parameters
 
     @cached_property
-    def predictions(self) -> Predictions:
+    def predictions(self) -> "Predictions":
         """How well the included jobs were predicted, also by user class."""
+        from workloadkit.simulation.schedule.measures import measure_predictions
+
         w, source = self.workload, self.source
         return measure_predictions(w.estimate, w.run, w.user, self.counted, source)
 
@@ -310,26 +223,15 @@ class Schedule(Displayed):
         return str(self.parameters.get("users", "open")).partition(":")[0] != "open"
 
     @cached_property
-    def productivity(self) -> Productivity:
+    def productivity(self) -> "Productivity":
         """Productivity of the users, from the included jobs.
 
         Users of a `site` define their sessions themselves. For all others, sessions are those of
         `workloadkit.delimit_sessions` on the simulated jobs, by arrival.
         """
-        w, counted, jobs = self.workload, self.counted, self.served
-        if "sessions" in self.history:
-            session = np.asarray(self.columns["session"])
-        else:
-            session = arrival_sessions(w.submit, w.user)
-        clock = Clock.between(self.source.header, float(w.submit[0]), float(self.end.max()))
-        return measure_productivity(
-            jobs.submit,
-            jobs.submit + jobs.wait + jobs.run,
-            jobs.user,
-            session=session[counted],
-            period=self.window,
-            clock=clock,
-        )
+        from workloadkit.simulation.schedule.aggregates import productivity_of
+
+        return productivity_of(self)
 
     @property
     def aborted_share(self) -> float:
@@ -366,104 +268,30 @@ class Schedule(Displayed):
         share that started later than promised; `mean_lateness`, the mean time by which they were
         late, 0 for the others.
         """
-        w, counted, jobs = self.workload, self.counted, self.served
-        begin, last = self.span
-        return {
-            "jobs": jobs.submit.size,
-            "left_out": w.left_out,
-            "killed": int(w.killed[counted].sum()),
-            **self._n_cancelled,
-            "makespan": last - begin,
-            "utilization": self._busy(self.window),
-            "throughput_per_hour": self._throughput(self.window),
-            **{name: OF_JOBS[name](jobs) for name in MEASURED},
-            **self._interruptions,
-            **(self.predictions.summary if self.predicted else {}),
-            **({} if w.utilities is None else {n: OF_UTILITIES[n](jobs) for n in UTILITY}),
-            **({} if self.promised is None else {n: of(jobs) for n, of in PROMISES.items()}),
-        }
+        from workloadkit.simulation.schedule.aggregates import metrics_of
+
+        return metrics_of(self)
 
     @cached_property
     def recorded(self) -> dict[str, float]:
         """Recorded service of the included jobs, by names of `describe`; empty if unknown."""
         if "population" in self.parameters or self.parameters.get("scheduler") == "recorded":
             return {}
+        from workloadkit.simulation.schedule.calibration import as_recorded
+
         rows = self.workload.row[self.counted]
         return as_recorded(self.unscaled or self.source, rows, self.machine)
-
-    @property
-    def _n_cancelled(self) -> dict[str, int]:
-        """Number of jobs that were cancelled while they waited, if they were kept.
-
-        As jobs that ran, they count from the end of the warm-up to the begin of the cool-down.
-        """
-        if self.cancelled is None:
-            return {}
-        w, submit = self.cancelled.workload, self.served.submit
-        counted = ~np.isin(w.user, self.uncounted)
-        if self.warmup > 0 or self.cooldown > 0:
-            counted &= (w.submit >= submit[0]) & (w.submit <= submit[-1])
-        return {"cancelled": int(counted.sum())}
-
-    @property
-    def _interruptions(self) -> dict[str, float]:
-        """Effects of outages on the included jobs, if there were any."""
-        if "interruptions" not in self.columns:
-            return {}
-        columns = {"interrupted": "interruptions", "lost": "lost", "lost_work": "lost_work"}
-        return {k: self.columns[name][self.counted].sum().item() for k, name in columns.items()}
-
-    @property
-    def _mean_queue_length(self) -> float:
-        submit, until = [self.workload.submit], [self.start]
-        if self.cancelled is not None:
-            submit.append(self.cancelled.workload.submit)
-            until.append(self.cancelled.waited_until)
-        joined, ends = np.concatenate(submit), np.concatenate(until)
-        return metrics.utilization(joined, ends, np.ones(joined.size), 1, *self.span)
 
     @cached_property
     def calibration(self) -> dict[str, Any]:
         """Whether the simulation reproduces the recorded mean wait and utilization of its jobs.
 
-        See `workloadkit.simulation.as_recorded.calibration`. Empty if nothing is recorded, if users
+        See `workloadkit.simulation.schedule.calibration`. Empty if nothing is recorded, if users
         react, and if the load, times, sizes or the machine were scaled.
         """
-        scaled = any(name.startswith(("scale_", "offered_load")) for name in self.parameters)
-        if scaled or self.reacting or not self.recorded:
-            return {}
-        w = self.workload
-        same = self.counted & (self.source.column("wait")[w.row] >= 0)
-        inside = same & self._in_window if (same & self._in_window).any() else same
-        window = metrics.submission_window(w.submit[inside], self.end[inside])
-        start, end, procs = (values[same] for values in (self.start, self.end, w.procs))
-        simulated = {
-            "mean_wait": float(self.wait[same].mean()),
-            "utilization": metrics.utilization(start, end, procs, self.machine, *window),
-        }
-        return calibration(simulated, self.recorded, outages="outages" in self.parameters)
+        from workloadkit.simulation.schedule.aggregates import calibration_of
 
-    def _busy(self, window: tuple[float, float]) -> float:
-        """Return the utilization between two instants."""
-        return metrics.utilization(self.start, self.end, self.workload.procs, self.machine, *window)
-
-    def _throughput(self, window: tuple[float, float]) -> float:
-        """Return the throughput of the included jobs between two instants."""
-        jobs = self.served
-        return metrics.throughput_per_hour(jobs.submit + jobs.wait + jobs.run, *window)
-
-    @cached_property
-    def _of_tail(self) -> dict[str, float]:
-        """Return the tail, and the measures of the whole makespan."""
-        w, (_, until) = self.workload, self.window
-        return {
-            "tail": max(self.span[1] - until, 0.0),
-            "tail_work": metrics.work_after(self.start, self.end, w.procs, until),
-            "makespan_utilization": self._busy(self.span),
-            "makespan_throughput_per_hour": self._throughput(
-                self.window if "until" in self.history else self.span
-            ),
-        }
+        return calibration_of(self)
 
     def measure(self, name: str) -> float:
         """Return one of the aggregates of `describe`.
@@ -473,30 +301,9 @@ class Schedule(Displayed):
         ParameterError
             If the name is unknown.
         """
-        if name in OF_JOBS:
-            return OF_JOBS[name](self.served)
-        if name in OF_UTILITIES:
-            if self.workload.utilities is None:
-                raise WorkloadError(
-                    f"{self.source.name}: {name} requires jobs with utility functions; the log has "
-                    "none"
-                )
-            return OF_UTILITIES[name](self.served)
-        if name in PROMISES:
-            return PROMISES[name](self.served)
-        if name in self.metrics:
-            return self.metrics[name]
-        if name == "mean_queue_length":
-            return self._mean_queue_length
-        if name in self._of_tail:
-            return self._of_tail[name]
-        if name == "backlog_growth":
-            return self.saturation.growth
-        if name in NAMES:
-            return self.productivity.summary[name]
-        if name == "aborted_share":
-            return self.aborted_share
-        raise ParameterError(f"unknown metric {quoted(name)}; {among(name, MEASURES)}")
+        from workloadkit.simulation.schedule.aggregates import measure
+
+        return measure(self, name)
 
     def describe(self) -> dict[str, float]:
         """Return all aggregates over the included jobs: the metrics, and further ones.
@@ -525,12 +332,9 @@ class Schedule(Displayed):
         the 25th, 50th, 75th, 98th and 100th percentile from the best, as `earned_p25`: the minimum
         that the best quarter earned; jobs of start value 0 are excluded.
         """
-        names = [*FURTHER]
-        if self.workload.utilities is not None:
-            names += OF_UTILITIES
-        if self.reacting:
-            names += NAMES if np.isnan(self.aborted_share) else PRODUCTIVITY
-        return self.metrics | {name: self.measure(name) for name in names}
+        from workloadkit.simulation.schedule.aggregates import describe
+
+        return describe(self)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -562,11 +366,9 @@ class Schedule(Displayed):
             By default the current ones.
         """
         ax = current_axes(ax)
-        time, in_use = metrics.use_over_time(self.start, self.end, self.workload.procs)
-        begin, until = float(self.workload.submit[0]), float(self.end.max())
-        edges = np.linspace(begin, max(until, begin + 1), _STEPS + 1)
-        work = np.concatenate([[0.0], np.cumsum(np.diff(time) * in_use[:-1])])
-        share = np.diff(np.interp(edges, time, work)) / np.diff(edges) / self.machine
+        from workloadkit.simulation.schedule.tables import use_table
+
+        edges, share = use_table(self)
         ax.stairs(share, edges / DAY, baseline=None)
         ax.set_xlabel("time since the log's begin [d]")
         ax.set_ylabel("utilization")
@@ -595,44 +397,6 @@ class Schedule(Displayed):
         wait and status, so that the result can be simulated again. The side-car contains the
         promised starts, NaN without a finite promise.
         """
-        w = self.workload
-        taken = self.source.take(w.row)
-        status = np.where(w.killed, CANCELLED, taken.column("status"))
-        status = np.where(self.columns.get("lost", False), FAILED, status)
-        times = {"submit": w.submit, "wait": self.wait, "run": w.run, "status": status}
-        if self.promised is not None:
-            times[PROMISED_START] = np.where(np.isinf(self.promised), np.nan, self.promised)
-        if self.cancelled is not None:
-            taken, times = self._with_cancelled(times)
-        header = self.source.header.with_jobs(taken.n_jobs, EndTime=float(self.end.max()))
-        if "procs" in self.parameters:
-            header = header.with_procs(self.machine)
-        header = header.appended(("Note", f"simulated: {as_note(self.provenance)}"))
-        if w.left_out:
-            header = header.appended(
-                ("Note", f"jobs left out of the simulation: {w.left_out} of {self.source.n_jobs}")
-            )
-        promised = times.pop(PROMISED_START, np.nan)
-        simulated = executed_otherwise(taken, **times)
-        sidecar = simulated.sidecar
-        if not np.isnan(promised).all():
-            import pandas as pd
+        from workloadkit.simulation.schedule.tables import simulated_log
 
-            sidecar = pd.DataFrame(index=range(taken.n_jobs)) if sidecar is None else sidecar
-            sidecar = sidecar.assign(**{PROMISED_START: promised})
-        return replace(simulated, header=header, sidecar=sidecar, repairs=())
-
-    def _with_cancelled(self, times: dict[str, NDArray]) -> tuple[Trace, dict[str, NDArray]]:
-        """Return the jobs of the log with the cancelled ones among them, and all of their times."""
-        assert self.cancelled is not None
-        w = self.cancelled.workload
-        row, job, submit = (
-            np.concatenate([getattr(self.workload, name), getattr(w, name)])
-            for name in ("row", "job", "submit")
-        )
-        by_event = self.parameters.get("passes") == "event"
-        order = np.lexsort((row if by_event else job, submit))
-        taken = self.source.take(row[order])
-        its = {name: self.source.column(name)[w.row] for name in ("wait", "run", "status")}
-        its |= {"submit": w.submit, PROMISED_START: np.full(w.row.size, np.nan)}
-        return taken, {name: np.concatenate([x, its[name]])[order] for name, x in times.items()}
+        return simulated_log(self)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit import metrics
 from workloadkit.provenance import moved_times
-from workloadkit.simulation.measures import OF_JOBS, ServedJobs
+from workloadkit.simulation.schedule.measures import OF_JOBS, ServedJobs
 from workloadkit.trace import Trace
 
 #: If the simulated and the recorded mean wait of the same jobs differ by a larger factor, or the

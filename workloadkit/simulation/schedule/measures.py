@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit import metrics
 from workloadkit.display import Displayed
 from workloadkit.settings.resampling import Classify
-from workloadkit.simulation.productivity import NAMES
+from workloadkit.simulation.schedule.productivity import NAMES
 from workloadkit.trace import Trace
 from workloadkit.user_classes import CLASSES, classes_of
 
