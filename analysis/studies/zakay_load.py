@@ -109,7 +109,7 @@ def with_more_users(task: tuple[Log, Reading, int], rng: "np.random.Generator") 
     import pandas as pd
 
     from workloadkit.provenance import seed_of
-    from workloadkit.simulation.scaling import scaled_log
+    from workloadkit.simulation.workload.scaling import scaled_log
 
     log, reading, runs = task
     factor = HIGHER[log.name]

@@ -15,7 +15,8 @@ from workloadkit.simulation.policies.conservative import Conservative
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.policies.reservations import Reservations
-from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 ROUNDS = 15
 DEPTH = 4

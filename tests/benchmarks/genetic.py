@@ -17,7 +17,8 @@ from workloadkit._kernels.compile import by_reference
 from workloadkit.simulation.policies.genetic import evaluation as genetic
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.state import Jobs
-from workloadkit.simulation.workload import machine_size, make_workload
+from workloadkit.simulation.workload import machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 BLUE = "SDSC-BLUE-2000-4.2-cln"
 LINES = slice(4999, 10000)

@@ -14,7 +14,8 @@ from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.pools import Pools
 from workloadkit.simulation.machine.reservable import ReservablePool
-from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 NODES = "HPC2N-2002-2.2-cln"

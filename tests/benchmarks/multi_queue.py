@@ -9,7 +9,8 @@ from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.data import DATA
 from workloadkit.simulation.policies.multi_queue.compiled import CompiledMultiQueue
-from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 ROUNDS = 9
 BLUE = "SDSC-BLUE-2000-4.2-cln"

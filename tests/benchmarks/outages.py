@@ -15,7 +15,8 @@ from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.shutdowns import Shutdown, settle
-from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 NODES = "HPC2N-2002-2.2-cln"

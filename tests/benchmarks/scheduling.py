@@ -19,7 +19,8 @@ from tests.external.shortest import Shortest
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.engines import play_compiled
-from workloadkit.simulation.workload import Rules, Workload, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, Workload, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2

@@ -10,7 +10,8 @@ from tests.data import DATA
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.schedulers import Creasy, UserPriority
-from workloadkit.simulation.workload import Rules, machine_size, make_workload
+from workloadkit.simulation.workload import Rules, machine_size
+from workloadkit.simulation.workload.from_log import make_workload
 
 LOGS = ("SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln")
 HEAVY = 1.2

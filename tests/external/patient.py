@@ -10,8 +10,8 @@ from workloadkit._kernels.compile import bare
 from workloadkit.simulation.agenda import UNNUMBERED, enter, new_agenda
 from workloadkit.simulation.mechanisms import begin_all
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users import User
+from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
 
 PROCS = (1, 3, 2, 5)
 

@@ -109,7 +109,7 @@ def test_both_repetitions_find_the_same(log, policy, overrun, passes, by):
     from workloadkit.settings.simulation import Arriving
     from workloadkit.simulation.case import make_case
     from workloadkit.simulation.feasible import listed_jobs, match_jobs
-    from workloadkit.simulation.workload import make_workload
+    from workloadkit.simulation.workload.from_log import make_workload
 
     made = wk.simulate(log, policy, engine="python", overrun=overrun, passes=passes)
     start = np.maximum(made.start + np.arange(made.start.size) % 3 * by, made.workload.submit)

@@ -24,7 +24,8 @@ from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_jobs
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")

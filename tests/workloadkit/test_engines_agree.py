@@ -19,7 +19,8 @@ from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.orders import settled
 from workloadkit.simulation.policies.policy import overtaking_of
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 POLICIES = ("fcfs", "easy")
 ORDERS = (

@@ -14,7 +14,6 @@ from tests.reacting_logs import ZONES, logs, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.populations.population import Recorded
-from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.simulation.users import parse
 from workloadkit.simulation.users.batches.recorded_times import (
     Recycled,
@@ -22,6 +21,7 @@ from workloadkit.simulation.users.batches.recorded_times import (
     session_times,
     times_between_batches,
 )
+from workloadkit.simulation.workload.scaling import AsWorkload
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 

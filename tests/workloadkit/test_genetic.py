@@ -29,7 +29,8 @@ from workloadkit.simulation.policies.genetic.evolution import (
     zipped,
 )
 from workloadkit.simulation.schedulers import Genetic, parse
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 MACHINE = 8
 ENGINES = ("compiled", "python")

@@ -14,7 +14,7 @@ from workloadkit.models import load as load_by_users
 from workloadkit.models import load as module
 from workloadkit.models import offered_load, scale_load
 from workloadkit.settings.simulation import Arriving
-from workloadkit.simulation.workload import make_workload
+from workloadkit.simulation.workload.from_log import make_workload
 
 TWO = {"submit": [10, 110], "run": [100, 50], "procs": [4, 2], "user": [1, 2]}
 

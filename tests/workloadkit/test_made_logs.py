@@ -16,7 +16,7 @@ from tests.commands import program, run_command
 from tests.data import FIRST_JOBS, TRACES, needs_traces
 from workloadkit.following import follow_run
 from workloadkit.record_fields import SIDECAR_FIELDS
-from workloadkit.simulation.scaling import scaled_log
+from workloadkit.simulation.workload.scaling import scaled_log
 
 #: Functions that write something else than a log.
 WRITE_OTHERS = {

@@ -16,7 +16,8 @@ from workloadkit.simulation.machine.nodes_plain import NodeSite
 from workloadkit.simulation.machine.shapes import PLACEMENTS, UNLIMITED, Shape, Shapes
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 
 def as_shape(request):

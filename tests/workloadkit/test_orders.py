@@ -31,7 +31,8 @@ from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.schedulers import CustomOrder
 from workloadkit.simulation.state import ARRIVED, N_RUNNING, Jobs, waiting_jobs
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 value_from_python = from_python(varying_value)
 

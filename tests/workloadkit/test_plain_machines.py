@@ -18,7 +18,8 @@ from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.plain import Machine, Pool
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 POLICIES = [
     "fcfs",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import MAX_PROCS
-from workloadkit.simulation.scaling import scaled_log, scaled_machine
+from workloadkit.simulation.workload.scaling import scaled_log, scaled_machine
 
 COLUMNS = {
     "submit": [10, 20, 50],

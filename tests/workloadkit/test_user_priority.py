@@ -20,7 +20,8 @@ from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.policies.policy import overtaking_of
 from workloadkit.simulation.policies.user_priority.trees import CompiledUserPriority
 from workloadkit.simulation.schedulers import UserPriority
-from workloadkit.simulation.workload import Rules, make_workload
+from workloadkit.simulation.workload import Rules
+from workloadkit.simulation.workload.from_log import make_workload
 
 MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")

@@ -13,7 +13,8 @@ from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import workload
-from workloadkit.simulation.workload import machine_size, make_workload, plan
+from workloadkit.simulation.workload import machine_size, plan
+from workloadkit.simulation.workload.from_log import make_workload
 
 
 def log(**columns):

@@ -45,13 +45,13 @@ from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.noted import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy, draws, follows_log
-from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users import parse as parse_users
 from workloadkit.simulation.users.behaviour import Behaviour
 from workloadkit.simulation.workload import machine_size, overrun_of
+from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.noted import identity_of
 from workloadkit.simulation.policies.policy import Policy, draws
-from workloadkit.simulation.scaling import scaled_machine
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import machine_size, overrun_of
+from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:

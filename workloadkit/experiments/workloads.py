@@ -14,7 +14,7 @@ from workloadkit.resample.drawing import rare_users
 from workloadkit.resample.runs import Resampling, prepare
 from workloadkit.simulation.populations import Resampled as ResampledPopulation
 from workloadkit.simulation.populations import ResampledUsers
-from workloadkit.simulation.scaling import AsWorkload
+from workloadkit.simulation.workload.scaling import AsWorkload
 from workloadkit.trace import Trace
 
 

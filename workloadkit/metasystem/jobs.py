@@ -24,13 +24,8 @@ from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import Recorded
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import LogBehaviour
-from workloadkit.simulation.workload import (
-    Rules,
-    Workload,
-    machine_size,
-    make_workload,
-    shortest_estimate,
-)
+from workloadkit.simulation.workload import Rules, Workload, machine_size, shortest_estimate
+from workloadkit.simulation.workload.from_log import make_workload
 from workloadkit.trace import Trace
 
 _SHOWN = 5  # jobs that an error lists

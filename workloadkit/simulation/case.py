@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.settings.simulation import Passes
-from workloadkit.simulation.cancelled import that_ran
 from workloadkit.simulation.claims import INSTANT, as_instants
 from workloadkit.simulation.feasible import Listed
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload.cancelled import that_ran
 
 
 class ScheduleCase(NamedTuple):

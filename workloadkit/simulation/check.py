@@ -22,7 +22,6 @@ from workloadkit.settings import Check
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import Arriving, Overrun, Passes
 from workloadkit.simulation import predictors, schedulers
-from workloadkit.simulation.cancelled import that_ran, that_wait
 from workloadkit.simulation.case import ScheduleCase, interruptions_of, make_case
 from workloadkit.simulation.claims import CheckReport, ScheduleClaim
 from workloadkit.simulation.feasible import (
@@ -73,7 +72,6 @@ from workloadkit.simulation.replaying.predictions import (
     proof_of,
     why_not_repeated,
 )
-from workloadkit.simulation.scaling import AsWorkload, scaled_machine
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.workload import (
@@ -83,6 +81,8 @@ from workloadkit.simulation.workload import (
     overrun_with,
     shortest_estimate,
 )
+from workloadkit.simulation.workload.cancelled import that_ran, that_wait
+from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace, check_trace
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.settings.simulation import UtilityAt
-from workloadkit.simulation.cancelled import CancelledJobs
 from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
 from workloadkit.simulation.machine.described import Part
 from workloadkit.simulation.machine.outages import JoinedRuns, Runs
@@ -27,6 +26,7 @@ from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_for
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.behaviour import SimulatedUsers
 from workloadkit.simulation.workload import Rules, Workload, never_starts, predictor_rng
+from workloadkit.simulation.workload.cancelled import CancelledJobs
 
 
 class EngineResult(NamedTuple):

@@ -14,7 +14,6 @@ from workloadkit.errors import plural
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
 from workloadkit.settings.simulation import Passes
-from workloadkit.simulation.cancelled import that_ran
 from workloadkit.simulation.claims import (
     INSTANT,
     ScheduleClaim,
@@ -26,7 +25,9 @@ from workloadkit.simulation.claims import (
 from workloadkit.simulation.feasible import Listed, match_jobs
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.workload import Workload, cancelled_in_queue, needed_procs
+from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload.cancelled import that_ran
+from workloadkit.simulation.workload.from_log import cancelled_in_queue, needed_procs
 from workloadkit.trace import Trace
 
 _RESOURCES = ("processors", "KB of memory", "GPUs")

@@ -29,7 +29,6 @@ from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
 from workloadkit.simulation.noted import name_of
 from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import ResampledUsers
-from workloadkit.simulation.scaling import scaled_machine
 from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import (
@@ -38,6 +37,7 @@ from workloadkit.simulation.users.behaviour import (
     LogBehaviour,
 )
 from workloadkit.simulation.workload import machine_size
+from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace
 
 # A partition with a smaller share of the jobs causes no warning.

@@ -22,7 +22,6 @@ from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.predictors import BuiltIn
-from workloadkit.simulation.scaling import AsWorkload
 from workloadkit.simulation.selected_machine import NO_EFFECT, select_machine
 from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
@@ -33,6 +32,7 @@ from workloadkit.simulation.users.behaviour import (
     is_plain_only,
 )
 from workloadkit.simulation.workload import Rules, overrun_of, overrun_with
+from workloadkit.simulation.workload.scaling import AsWorkload
 from workloadkit.trace import Trace, check_trace
 
 

@@ -15,7 +15,6 @@ from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
-from workloadkit.simulation.cancelled import that_wait
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -39,7 +38,6 @@ from workloadkit.simulation.selection import (
     select_parts,
     uncounted_users,
 )
-from workloadkit.simulation.synthetic import as_log
 from workloadkit.simulation.users import BatchUser, OpenUsers
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import (
@@ -48,7 +46,10 @@ from workloadkit.simulation.users.behaviour import (
     LogBehaviour,
     SimulatedUsers,
 )
-from workloadkit.simulation.workload import Workload, are_whole, shortest_estimate
+from workloadkit.simulation.workload import Workload, shortest_estimate
+from workloadkit.simulation.workload.cancelled import that_wait
+from workloadkit.simulation.workload.from_log import are_whole
+from workloadkit.simulation.workload.synthetic import as_log
 from workloadkit.trace import Trace
 
 # Run the selected parts of a simulation, and make a log of the submitted jobs.

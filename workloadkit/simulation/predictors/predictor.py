@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
-from workloadkit.simulation.cancelled import that_ran
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
+from workloadkit.simulation.workload.cancelled import that_ran
 
 #: What happens to a prediction that a job has outlived.
 Correction = Literal["requested", "increments", "double", "none"]

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from workloadkit.simulation.cancelled import CancelledJobs
     from workloadkit.simulation.schedule.measures import Predictions, ServedJobs
     from workloadkit.simulation.schedule.productivity import Productivity
     from workloadkit.simulation.schedule.saturation import Saturation
+    from workloadkit.simulation.workload.cancelled import CancelledJobs
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from workloadkit.simulation.agenda import Agenda, enter
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.populations.population import Notes
-from workloadkit.simulation.synthetic import synthetic_workload
 from workloadkit.simulation.users.batches.kernel import JobTable
 from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload.synthetic import synthetic_workload
 from workloadkit.trace import Trace
 
 

@@ -10,7 +10,6 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import MAX_JOBS_MADE
 from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.population import Notes
-from workloadkit.simulation.synthetic import as_log, synthetic_workload
 from workloadkit.simulation.users.queueing.again import (
     ConstantAgain,
     CustomAgain,
@@ -29,6 +28,7 @@ from workloadkit.simulation.users.queueing.customers import (
 )
 from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:

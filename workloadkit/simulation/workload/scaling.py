@@ -11,7 +11,8 @@ from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.following import executed_otherwise
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Arriving, UtilityAt
-from workloadkit.simulation.workload import USUAL, Workload, are_whole, make_workload
+from workloadkit.simulation.workload import USUAL, Workload
+from workloadkit.simulation.workload.from_log import are_whole, make_workload
 from workloadkit.trace import Trace
 
 
