@@ -37,7 +37,7 @@ from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
-from workloadkit.simulation.replaying.predictions import ANY, proofs
+from workloadkit.simulation.check.replaying.predictions import ANY, proofs
 from workloadkit.simulation.supports import OF_SCHEDULERS, USUAL, that_support
 
 #: Packages by the page that describes them.

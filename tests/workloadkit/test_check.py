@@ -13,7 +13,7 @@ from tests.data import TRACES, each_log_with, needs_traces
 from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.small_logs import head_of, valued
-from workloadkit.simulation.promises import EACH_PASS
+from workloadkit.simulation.check.policy_rules import EACH_PASS
 
 POLICIES = (
     *(name for name in wk.schedulers.known() if name != "genetic"),

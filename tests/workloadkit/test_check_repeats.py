@@ -19,8 +19,13 @@ from tests.workloadkit.test_replaying import congested_log, verdict_of
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.replaying import PlainRule, replay, rule_of
-from workloadkit.simulation.replaying.predictions import EACH_PASS, passing_of, proof_of, proofs
+from workloadkit.simulation.check.replaying import PlainRule, replay, rule_of
+from workloadkit.simulation.check.replaying.predictions import (
+    EACH_PASS,
+    passing_of,
+    proof_of,
+    proofs,
+)
 
 #: Policies that are repeated in plain Python, and others with predictions.
 PLAIN = (
@@ -107,8 +112,8 @@ def test_samples_of_real_logs_are_proved_and_moved_starts_refuted(path):
 def test_both_repetitions_find_the_same(log, policy, overrun, passes, by):
     """The kernel and plain Python; the log may be any, the schedule right or wrong."""
     from workloadkit.settings.simulation import Arriving
-    from workloadkit.simulation.case import make_case
-    from workloadkit.simulation.feasible import listed_jobs, match_jobs
+    from workloadkit.simulation.check.feasible import listed_jobs, match_jobs
+    from workloadkit.simulation.check.scheduled_jobs import make_case
     from workloadkit.simulation.workload.from_log import make_workload
 
     made = wk.simulate(log, policy, engine="python", overrun=overrun, passes=passes)

@@ -16,7 +16,7 @@ from tests.oracles.reacting import preceding
 from tests.oracles.sessions import delimit_by_arrival, ran
 from tests.reacting_logs import busy_logs, jobs_of, logs, real, trace_of
 from workloadkit.dependencies import activities
-from workloadkit.simulation.violations import violations
+from workloadkit.simulation.check.violations import violations
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 

@@ -12,7 +12,7 @@ from tests.data import TRACES, needs_traces
 from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.workloadkit.test_check import MACHINE, logs
-from workloadkit.simulation.promises import EACH_PASS
+from workloadkit.simulation.check.policy_rules import EACH_PASS
 
 #: Policies whose passes follow from the log, their parameters and the past. Neighbours are similar.
 POLICIES = (

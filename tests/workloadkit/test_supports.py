@@ -19,7 +19,7 @@ from workloadkit.built_in import META_SCHEDULERS, PREDICTORS, SCHEDULERS, USERS
 from workloadkit.cli import configuration
 from workloadkit.cli.topics import TOPICS
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.replaying.predictions import proof_of
+from workloadkit.simulation.check.replaying.predictions import proof_of
 from workloadkit.simulation.supports import OF_SCHEDULERS, PROOFS, supporting, supports
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "site_reference.py"

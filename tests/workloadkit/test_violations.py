@@ -9,7 +9,7 @@ import workloadkit as wk
 from tests.examples import examples
 from tests.oracles import dependencies as oracle
 from tests.reacting_logs import jobs_of, logs, trace_of
-from workloadkit.simulation.violations import Violations
+from workloadkit.simulation.check.violations import Violations
 
 
 def log(*jobs, **columns):

@@ -12,8 +12,7 @@ import workloadkit as wk
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.settings.simulation import Arriving
-from workloadkit.simulation import workload
-from workloadkit.simulation.workload import machine_size, plan
+from workloadkit.simulation.workload import from_log, machine_size, plan
 from workloadkit.simulation.workload.from_log import make_workload
 
 
@@ -350,7 +349,7 @@ def test_a_load_that_cannot_be_is_refused():
 
 
 def test_whole_seconds_whose_sum_would_wrap_around_are_refused(monkeypatch):
-    monkeypatch.setattr(workload, "_LAST_SECOND", 10**13)  # the real one takes millions of jobs
+    monkeypatch.setattr(from_log, "_LAST_SECOND", 10**13)  # the real one takes millions of jobs
     columns = {"submit": np.zeros(20), "run": np.full(20, 1e12), "procs": np.ones(20)}
     make_workload(wk.Trace.from_columns(columns).select(np.arange(20) < 9), 4)
     with pytest.raises(WorkloadError, match=r"run time of 2\.0e\+13 s is implausible"):

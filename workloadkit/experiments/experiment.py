@@ -43,8 +43,8 @@ from workloadkit.io.files import is_file
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.noted import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy, draws, follows_log
+from workloadkit.simulation.schedule.notes import identity_of, name_of
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers

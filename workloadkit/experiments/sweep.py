@@ -19,8 +19,8 @@ from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
 from workloadkit.settings.simulation import LoadBy
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.noted import identity_of
 from workloadkit.simulation.policies.policy import Policy, draws
+from workloadkit.simulation.schedule.notes import identity_of
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.users import OpenUsers

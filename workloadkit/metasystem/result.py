@@ -19,7 +19,7 @@ from workloadkit.parameters import describe
 from workloadkit.provenance import plain
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.engines import play_log_compiled, play_plain, play_users_plain
-from workloadkit.simulation.noted import identity_of
+from workloadkit.simulation.schedule.notes import identity_of
 from workloadkit.simulation.users.behaviour import OpenUsers
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace

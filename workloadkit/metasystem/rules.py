@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import plural
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.simulation.check import check_schedule
-from workloadkit.simulation.claims import CheckReport, ScheduleClaim, refuted, seconds
+from workloadkit.simulation.check.verdicts import CheckReport, ScheduleClaim, refuted, seconds
 from workloadkit.simulation.engine import Scheduler
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@
 - **Overtaking.** A job may overtake the one with the reservation if it ends by the shadow time
   (if strict, before it), or if it needs no more than what is spare then.
 
-`check` and `replaying` judge schedules by definitions of their own, and use none of these.
+`check` judges schedules by definitions of its own, and uses none of these.
 """
 
 from collections.abc import Iterable

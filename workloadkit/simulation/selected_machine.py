@@ -26,9 +26,9 @@ from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
-from workloadkit.simulation.noted import name_of
 from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import ResampledUsers
+from workloadkit.simulation.schedule.notes import name_of
 from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import (

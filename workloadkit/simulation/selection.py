@@ -17,12 +17,12 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
-from workloadkit.simulation.noted import identity_of, name_of
 from workloadkit.simulation.policies.policy import Policy, follows_log
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.predictors import BuiltIn
-from workloadkit.simulation.selected_machine import NO_EFFECT, select_machine
+from workloadkit.simulation.schedule.notes import identity_of, name_of
+from workloadkit.simulation.selected_machine import NO_EFFECT, SelectedMachine, select_machine
 from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
@@ -100,25 +100,12 @@ def select_parts(
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
-    engine = settings.engine or ("python" if own or is_plain_only(behaviour) else "compiled")
-    if engine == "compiled" and own:
-        raise ParameterError(
-            "the compiled engine runs only parts that have a compiled form; take engine='python' "
-            "for custom schedulers and users in plain Python"
-        )
-    if site.is_plain or (engine == "compiled" and lacks_compiler()):
-        engine = "python"
+    engine = _engine(settings.engine, site, own, is_plain_only(behaviour))
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
+        **_further_parts(who, site, predictor),
     }
-    if not isinstance(who, populations.Recorded):
-        chosen["population"] = describe(getattr(who, "choice", who))
-    for name, part in (("machine", site.machine), ("predictor", predictor)):
-        if part is not None:
-            chosen[name] = identity_of(part)
-    if site.described is not None:
-        chosen["machine"] = f"{site.described.name} (sha256 {site.described.digest})"
     of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
     parameters = _parameters(settings, site.procs, site.outages, recorded=recorded, of_log=of_log)
     if site.requests is not None:
@@ -156,6 +143,32 @@ def select_parts(
         site.procs is not None,
         chosen | parameters,
     )
+
+
+def _engine(asked: Engine | None, site: SelectedMachine, own: bool, plain_only: bool) -> Engine:
+    """Return the engine that runs the parts; `own` ones have no compiled form."""
+    engine = asked or ("python" if own or plain_only else "compiled")
+    if engine == "compiled" and own:
+        raise ParameterError(
+            "the compiled engine runs only parts that have a compiled form; take engine='python' "
+            "for custom schedulers and users in plain Python"
+        )
+    if site.is_plain or (engine == "compiled" and lacks_compiler()):
+        return "python"
+    return engine
+
+
+def _further_parts(who: Any, site: SelectedMachine, predictor: Any) -> dict[str, str]:
+    """Return what a schedule records of population, machine and predictor."""
+    found = {}
+    if not isinstance(who, populations.Recorded):
+        found["population"] = describe(getattr(who, "choice", who))
+    for name, part in (("machine", site.machine), ("predictor", predictor)):
+        if part is not None:
+            found[name] = identity_of(part)
+    if site.described is not None:
+        found["machine"] = f"{site.described.name} (sha256 {site.described.digest})"
+    return found
 
 
 def _is_plain(behaviour: Any) -> bool:

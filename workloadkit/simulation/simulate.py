@@ -29,9 +29,9 @@ from workloadkit.simulation.engines import (
 )
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.reservable import Reservable
-from workloadkit.simulation.noted import name_of
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.schedule.notes import name_of
 from workloadkit.simulation.selection import (
     SimulationParts,
     check_synthetic,

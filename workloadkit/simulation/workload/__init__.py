@@ -42,7 +42,7 @@ from workloadkit.utility import check as check
 from workloadkit.utility import pack as pack
 
 #: The default settings.
-USUAL = Arriving()
+USUAL: Arriving = Arriving()
 
 
 @dataclass(frozen=True)

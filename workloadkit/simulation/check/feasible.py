@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import plural
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
-from workloadkit.simulation.claims import (
+from workloadkit.simulation.check.verdicts import (
     INSTANT,
     ScheduleClaim,
     as_instants,

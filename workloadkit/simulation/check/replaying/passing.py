@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+from workloadkit.simulation.check.replaying.orderings import Orderings
+from workloadkit.simulation.check.replaying.standing import Plan, ReplayedJob, Standing
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.fcfs import Fcfs
 from workloadkit.simulation.policies.order import NamedScore
 from workloadkit.simulation.policies.policy import rule_of
 from workloadkit.simulation.policies.reservations import Reservations
-from workloadkit.simulation.replaying.orderings import Orderings
-from workloadkit.simulation.replaying.standing import Plan, ReplayedJob, Standing
 
 
 class Passing:

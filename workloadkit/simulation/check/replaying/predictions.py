@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from workloadkit.simulation import predictors, schedulers
+from workloadkit.simulation.check.replaying.keeping_plainly import Keeping, Slacking
+from workloadkit.simulation.check.replaying.passing import InOrder, Looking, Passing, Selecting
 from workloadkit.simulation.policies.policy import draws
 from workloadkit.simulation.predictors.predictor import INCREMENTS
-from workloadkit.simulation.replaying.keeping_plainly import Keeping, Slacking
-from workloadkit.simulation.replaying.passing import InOrder, Looking, Passing, Selecting
 from workloadkit.simulation.supports import PROOFS, supports
 
 

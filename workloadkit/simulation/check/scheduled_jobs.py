@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.settings.simulation import Passes
-from workloadkit.simulation.claims import INSTANT, as_instants
-from workloadkit.simulation.feasible import Listed
+from workloadkit.simulation.check.feasible import Listed
+from workloadkit.simulation.check.verdicts import INSTANT, as_instants
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload

@@ -6,8 +6,8 @@ No part of the simulator's loop, queue or machine is used, as this is its checke
 import numpy as np
 
 from workloadkit._kernels.compile import bare, counting, kernel
-from workloadkit.simulation.replaying.choosing import choose, keep
-from workloadkit.simulation.replaying.state import (
+from workloadkit.simulation.check.replaying.choosing import choose, keep
+from workloadkit.simulation.check.replaying.state import (
     DIFFERING,
     ENDED,
     FOR,

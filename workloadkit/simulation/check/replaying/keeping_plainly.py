@@ -3,9 +3,9 @@
 from math import inf
 from typing import Any
 
+from workloadkit.simulation.check.replaying.passing import Passing
+from workloadkit.simulation.check.replaying.standing import Plan, ReplayedJob, Standing
 from workloadkit.simulation.policies.slack import Slack
-from workloadkit.simulation.replaying.passing import Passing
-from workloadkit.simulation.replaying.standing import Plan, ReplayedJob, Standing
 
 
 class Keeping(Passing):

@@ -13,6 +13,7 @@ from typing import Any
 
 from workloadkit._kernels.floats import in_floats
 from workloadkit.simulation import orders
+from workloadkit.simulation.check.replaying.standing import ReplayedJob, Standing
 from workloadkit.simulation.orders import VARYING, VisibleJob, as_number
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import kernel as worth
@@ -23,7 +24,6 @@ from workloadkit.simulation.policies.order.plain import run as run_program
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.user_priority import kernel as of_users
 from workloadkit.simulation.policies.varying import CustomOrder, InVaryingOrder
-from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
 
 _ALIKE = 1e-9  # keys that differ by no more than this share may be equal, if times were rounded
 

@@ -6,11 +6,11 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, NamedTuple
 
-from workloadkit.simulation.case import Interruptions, ScheduleCase
-from workloadkit.simulation.replaying.passing import Passing
-from workloadkit.simulation.replaying.predictions import Predictions
-from workloadkit.simulation.replaying.standing import ReplayedJob, Standing
-from workloadkit.simulation.replaying.state import LATEST
+from workloadkit.simulation.check.replaying.passing import Passing
+from workloadkit.simulation.check.replaying.predictions import Predictions
+from workloadkit.simulation.check.replaying.standing import ReplayedJob, Standing
+from workloadkit.simulation.check.replaying.state import LATEST
+from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleCase
 from workloadkit.simulation.state import never
 
 # What a repetition of the passes of a schedule finds.

@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 from workloadkit.errors import plural
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.simulation import schedulers
-from workloadkit.simulation.case import ScheduleCase
-from workloadkit.simulation.claims import INSTANT, ScheduleClaim, refuted, seconds, use_of
-from workloadkit.simulation.machine.reservable_plain import REFUSED, RequestTable, request_table
-from workloadkit.simulation.replaying import PlainRule, PolicyRule, replay
-from workloadkit.simulation.replaying.predictions import (
+from workloadkit.simulation.check.replaying import PlainRule, PolicyRule, replay
+from workloadkit.simulation.check.replaying.predictions import (
     ANY,
     AS_RECORDED,
     EACH_PASS,
     NOT_EMPTY,
     proof_of,
 )
-from workloadkit.simulation.replaying.repeating import ReplayResult
-from workloadkit.simulation.replaying.state import LATEST
+from workloadkit.simulation.check.replaying.repeating import ReplayResult
+from workloadkit.simulation.check.replaying.state import LATEST
+from workloadkit.simulation.check.scheduled_jobs import ScheduleCase
+from workloadkit.simulation.check.verdicts import INSTANT, ScheduleClaim, refuted, seconds, use_of
+from workloadkit.simulation.machine.reservable_plain import REFUSED, RequestTable, request_table
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Overrun, Workload
+from workloadkit.trace import Trace
 
 
 def claims_of(
@@ -178,7 +179,30 @@ def _not_empty(case: ScheduleCase) -> ScheduleClaim:
 # of each request. The search shares no code with the simulator.
 
 
-def reservations_are_kept(
+def around_reservations(
+    workload: Workload,
+    schedule: Schedule | Trace,
+    requests: ReservationRequests | None,
+    overrun: Overrun,
+    at: NDArray[np.int64] | None,
+    *,
+    on_nodes: bool,
+) -> Iterator[ScheduleClaim]:
+    """Check reservations; the passes around them are not repeated."""
+    known = isinstance(schedule, Schedule) and "reservations" in schedule.history
+    if requests is not None and known and at is not None:
+        assert isinstance(schedule, Schedule)
+        yield from _reservations_are_kept(
+            workload, schedule, requests, overrun, at, on_nodes=on_nodes
+        )
+    else:
+        why = "the check requires the requests, and a Schedule of all jobs with the answers"
+        yield ScheduleClaim("reservations are kept", "not applicable", why)
+    why = "with reservations, passes are not repeated"
+    yield ScheduleClaim("jobs start as the policy specifies", "not applicable", why)
+
+
+def _reservations_are_kept(
     workload: Workload,
     schedule: Schedule,
     requests: ReservationRequests,

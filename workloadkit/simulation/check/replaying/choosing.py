@@ -4,9 +4,7 @@ import numpy as np
 
 from workloadkit._kernels.compile import bare, counting
 from workloadkit.simulation import orders
-from workloadkit.simulation.policies.creasy import kernel as creasy
-from workloadkit.simulation.policies.user_priority import kernel as user_priority
-from workloadkit.simulation.replaying.state import (
+from workloadkit.simulation.check.replaying.state import (
     BY_LOAD,
     BY_PLACE,
     BY_RECENCY,
@@ -33,6 +31,8 @@ from workloadkit.simulation.replaying.state import (
     take,
     take_at,
 )
+from workloadkit.simulation.policies.creasy import kernel as creasy
+from workloadkit.simulation.policies.user_priority import kernel as user_priority
 
 _wfp3, _unicef, _by_worth, _by_user, _work = (
     bare(function)

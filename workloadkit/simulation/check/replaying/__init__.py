@@ -17,21 +17,11 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulation import orders
-from workloadkit.simulation.case import Interruptions, ScheduleCase
-from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
-from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.creasy import kernel as worth
-from workloadkit.simulation.policies.easy import Easy, SettledOrder
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking, overtaking_of
-from workloadkit.simulation.policies.reservations import Reservations
-from workloadkit.simulation.policies.user_priority import UserPriority
-from workloadkit.simulation.policies.varying import InVaryingOrder
-from workloadkit.simulation.replaying.passing import Passing
-from workloadkit.simulation.replaying.predictions import Predictions, passing_of
-from workloadkit.simulation.replaying.repeating import Repetition, ReplayResult
-from workloadkit.simulation.replaying.standing import ReplayedJob, Rounding, Standing
-from workloadkit.simulation.replaying.state import (
+from workloadkit.simulation.check.replaying.passing import Passing
+from workloadkit.simulation.check.replaying.predictions import Predictions, passing_of
+from workloadkit.simulation.check.replaying.repeating import Repetition, ReplayResult
+from workloadkit.simulation.check.replaying.standing import ReplayedJob, Rounding, Standing
+from workloadkit.simulation.check.replaying.state import (
     BY_LOAD,
     BY_PLACE,
     BY_RECENCY,
@@ -42,6 +32,16 @@ from workloadkit.simulation.replaying.state import (
     LATEST,
     MADE_AGAIN,
 )
+from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleCase
+from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
+from workloadkit.simulation.policies.creasy import Creasy
+from workloadkit.simulation.policies.creasy import kernel as worth
+from workloadkit.simulation.policies.easy import Easy, SettledOrder
+from workloadkit.simulation.policies.fcfs import Fcfs
+from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking, overtaking_of
+from workloadkit.simulation.policies.reservations import Reservations
+from workloadkit.simulation.policies.user_priority import UserPriority
+from workloadkit.simulation.policies.varying import InVaryingOrder
 from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 
@@ -249,8 +249,8 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     """Repeat all passes of a schedule, and compare."""
     if isinstance(rule, PlainRule):
         return _replay_plainly(case, rule)
-    from workloadkit.simulation.replaying import kernel
-    from workloadkit.simulation.replaying.state import ReplayJobs, new_state
+    from workloadkit.simulation.check.replaying import kernel
+    from workloadkit.simulation.check.replaying.state import ReplayJobs, new_state
 
     (start, end, planned_end), by_time = _by_time(case)
     user = np.unique(case.user, return_inverse=True)[1]
