@@ -23,9 +23,9 @@ from workloadkit.analysis.formats import (
 )
 from workloadkit.analysis.page import Report
 from workloadkit.analysis.section import Figure, Section, Table, facts
-from workloadkit.benchmark.entries import META_METRICS, METRICS
+from workloadkit.benchmark.entries import BASELINES, META_METRICS, METRICS
 from workloadkit.benchmark.nearest import FEATURES
-from workloadkit.benchmark.results import BASELINES, BenchmarkResults
+from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.suite import VERSION, workloads
 from workloadkit.errors import plural
 

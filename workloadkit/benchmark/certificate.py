@@ -9,13 +9,21 @@ import re
 from collections.abc import Mapping
 from importlib.resources import as_file, files
 from itertools import combinations
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from workloadkit import __version__
-from workloadkit.benchmark.entries import META_METRICS, METRICS, Entry, Kind, is_misnamed
+from workloadkit.benchmark.entries import (
+    BASELINES,
+    KINDS,
+    META_METRICS,
+    METRICS,
+    SIGNED,
+    Entry,
+    Kind,
+    is_misnamed,
+)
 from workloadkit.benchmark.metasystems import GRIDS
 from workloadkit.benchmark.nearest import FEATURES
-from workloadkit.benchmark.results import BASELINES, KINDS, SIGNED, BenchmarkResults
 from workloadkit.benchmark.suite import VERSION, Case, case_names
 from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.io.strict_json import Part, cut, json_text, read_json
@@ -23,10 +31,13 @@ from workloadkit.metasystem import policies as meta_policies
 from workloadkit.provenance import plain
 from workloadkit.simulation import schedulers
 
+if TYPE_CHECKING:
+    from workloadkit.benchmark.results import BenchmarkResults
+
 _CASE = ("workload", "system", "users")
 
 
-def certificate(results: BenchmarkResults) -> dict[str, Any]:
+def certificate(results: "BenchmarkResults") -> dict[str, Any]:
     """Return results as JSON values, with the digests of all workloads and schedules.
 
     Keys: the version of the `benchmark`, of `workloadkit`, `seed` and `runs`; `entries`, what each

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workloadkit.benchmark.certificate import metrics_of
-from workloadkit.benchmark.entries import META_METRICS, Entry
-from workloadkit.benchmark.results import KINDS
+from workloadkit.benchmark.entries import KINDS, META_METRICS, Entry
 from workloadkit.errors import ParameterError, among, plural, quoted
 from workloadkit.experiments.custom_parts import meta_scheduler_named, scheduler_named
 

@@ -47,6 +47,15 @@ Kind = Literal["policy", "process", "schedules", "meta-policy", "meta-process", 
 METRICS = ("mean_wait", "mean_response", "mean_bounded_slowdown", "wait_p98", "throughput_per_hour")
 META_METRICS = ("mean_wait", "mean_response", "mean_bounded_slowdown", "cost", "added_wait")
 
+#: Metrics that may be negative, so they have no ratio.
+SIGNED = ("added_wait",)
+
+#: Kinds of systems.
+KINDS = ("machines", "metasystems")
+
+#: The entries with which the scores compare the others, for each kind.
+BASELINES = ("easy", "home")
+
 #: Those of which larger values are better.
 LARGER_IS_BETTER = ("throughput_per_hour",)
 

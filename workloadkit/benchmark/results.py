@@ -9,20 +9,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.benchmark.entries import LARGER_IS_BETTER, META_METRICS, METRICS
+from workloadkit.benchmark.entries import (
+    BASELINES,
+    KINDS,
+    LARGER_IS_BETTER,
+    META_METRICS,
+    METRICS,
+    SIGNED,
+)
 from workloadkit.benchmark.metasystems import GRIDS
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.experiments.intervals import mean_interval, student_t
-
-#: Metrics that may be negative, so they have no ratio.
-SIGNED = ("added_wait",)
-
-#: Kinds of systems.
-KINDS = ("machines", "metasystems")
-
-#: The entries with which the scores compare the others, for each kind.
-BASELINES = ("easy", "home")
 
 #: Confidence of all intervals.
 CONFIDENCE = 0.95

@@ -9,22 +9,15 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "description": [
-            "Access",
-            "JobSource",
-            "Link",
-            "MetaScheduler",
-            "Metasystem",
-            "Publishes",
-            "Site",
-            "Waits",
-        ],
+        "description": ["Link", "MetaScheduler", "Metasystem"],
         "files": ["read_graph", "read_metasystem", "write_metasystem"],
         "graphs": ["Graph", "Task"],
         "policies": ["MetaPolicy"],
         "result": ["MetaSchedule"],
         "rules": ["check_metasystem"],
         "simulate": ["simulate_metasystem"],
+        "sites": ["Access", "Publishes", "Site", "Waits"],
+        "sources": ["JobSource"],
         "views": ["MetaJob", "SiteView"],
     },
 )

@@ -110,11 +110,6 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
     room = 2 * (n_jobs + max(each.workload.job.size for each in sites)) + 2 if plans else 0
     orders = [_order(each) for each in sites]
     in_line = room if any(order.code != ARRIVAL for order in orders) else 0
-    draw = np.zeros(n_jobs)
-    for g, policy in enumerate(policies):
-        if policy.code == sending.RANDOM:
-            own = jobs.scheduler == g
-            draw[own] = policy.rng.random(int(own.sum()))
     by_scheduler = len(policies), n_sites
     return sending.Grid(
         functions=np.zeros(n_sites, np.int64),
@@ -150,7 +145,7 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
         estimate=jobs.estimate,
         delay=jobs.delay,
         admitted=jobs.admitted,
-        draw=draw,
+        draw=_drawn(jobs, policies),
         policy=codes,
         sent=np.zeros(by_scheduler, dtype),
         own_time=np.empty((*by_scheduler, room), dtype),
@@ -158,13 +153,28 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
         own_count=np.zeros((*by_scheduler, 1), np.int64),
         own_last=np.zeros(by_scheduler, dtype),
         own_seen=np.full(by_scheduler, -1),
-        line=Line(
-            key=np.empty(in_line + 1),
-            arrival=np.empty(in_line + 1, dtype),
-            procs=np.empty(in_line + 1, np.int64),
-            estimate=np.empty(in_line + 1, dtype),
-            placed=np.empty(in_line + 1, np.bool_),
-        ),
+        line=_empty_line(in_line + 1, dtype),
+    )
+
+
+def _drawn(jobs: MetaJobs, policies: Sequence[MetaPolicy]) -> NDArray[np.float64]:
+    """Return the draw of each job whose meta-scheduler sends at random; 0 for the others."""
+    draw = np.zeros(jobs.number.size)
+    for g, policy in enumerate(policies):
+        if policy.code == sending.RANDOM:
+            own = jobs.scheduler == g
+            draw[own] = policy.rng.random(int(own.sum()))
+    return draw
+
+
+def _empty_line(room: int, dtype: np.dtype) -> Line:
+    """Return a line of waiting jobs to be filled in."""
+    return Line(
+        key=np.empty(room),
+        arrival=np.empty(room, dtype),
+        procs=np.empty(room, np.int64),
+        estimate=np.empty(room, dtype),
+        placed=np.empty(room, np.bool_),
     )
 
 

@@ -11,17 +11,10 @@ from workloadkit.io.files import Source, source_path, writing
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.swf import write_swf
 from workloadkit.metasystem.checks import InvalidFieldError
-from workloadkit.metasystem.description import (
-    Access,
-    JobSource,
-    Link,
-    MetaScheduler,
-    Metasystem,
-    Publishes,
-    Site,
-    Waits,
-)
+from workloadkit.metasystem.description import Link, MetaScheduler, Metasystem
 from workloadkit.metasystem.graphs import Graph, Task
+from workloadkit.metasystem.sites import Access, Publishes, Site, Waits
+from workloadkit.metasystem.sources import JobSource
 from workloadkit.trace import Trace
 
 #: Version of the format.

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, WorkloadWarning, quoted
 from workloadkit.fields import MAX_TIME
-from workloadkit.metasystem.description import JobSource, Metasystem, Site
+from workloadkit.metasystem.description import Metasystem
+from workloadkit.metasystem.sites import Site
+from workloadkit.metasystem.sources import JobSource
 from workloadkit.settings import Simulate
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.orders import VisibleJob
@@ -179,6 +181,24 @@ class Prepared:
         """The sources of local and of meta jobs."""
         local = [each.site.jobs for each in self.sites if each.site.jobs is not None]
         return [*local, *(each.source for each in self.sources)]
+
+    def tasks(self) -> tuple[NDArray[np.int64], NDArray]:
+        """Return application and name of the task of each meta job, -1 and "" for none.
+
+        The applications of a meta-scheduler are numbered through all of its graphs.
+        """
+        jobs = self.jobs
+        application = np.full(jobs.number.size, -1, np.int64)
+        task = np.full(jobs.number.size, "", dtype=object)
+        numbered = [0] * len(self.system.meta_schedulers)
+        for n, each in enumerate(self.sources):
+            if each.source.graph is not None:
+                names = np.array([task.name for task in each.source.graph.tasks], dtype=object)
+                own = np.flatnonzero(jobs.source == n)
+                application[own] = 1 + numbered[each.scheduler] + jobs.place[own] // names.size
+                task[own] = names[jobs.place[own] % names.size]
+                numbered[each.scheduler] += own.size // names.size
+        return application, task
 
     @cached_property
     def calibration(self) -> dict[str, dict[str, Any]]:

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from workloadkit import __version__, metrics
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
-from workloadkit.header import Header
-from workloadkit.metasystem.description import JobSource
+from workloadkit.metasystem.local_alone import served_alone, wait_alone
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.prepared import Prepared, PreparedSite, Served
+from workloadkit.metasystem.sources import JobSource
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.engines import play_log_compiled, play_plain, play_users_plain
 from workloadkit.simulation.schedule.notes import identity_of
-from workloadkit.simulation.users.behaviour import OpenUsers
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -32,8 +30,6 @@ _APPLICATIONS = (
     *("meta_scheduler", "application", "submit", "end", "makespan", "critical_path"),
     *("schedule_length_ratio", "moved", "cost"),
 )
-#: Partitions in the logs of sites.
-_LOCAL, _META = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +80,7 @@ class MetaSchedule(Displayed):
         run, wait = jobs.run[which], served.start - jobs.submit
         schedulers = np.array([s.name for s in self.prepared.system.meta_schedulers], dtype=object)
         price = np.array([each.site.price for each in sites], np.float64)
-        application, task = self._tasks()
+        application, task = self.prepared.tasks()
         return pd.DataFrame(
             {
                 "meta_scheduler": schedulers[jobs.scheduler] if schedulers.size else [],
@@ -111,24 +107,6 @@ class MetaSchedule(Displayed):
                 "held": served.held,
             }
         )
-
-    def _tasks(self) -> tuple[NDArray[np.int64], NDArray]:
-        """Return application and name of the task of each meta job, -1 and "" for none.
-
-        The applications of a meta-scheduler are numbered through all of its graphs.
-        """
-        jobs = self.prepared.jobs
-        application = np.full(jobs.number.size, -1, np.int64)
-        task = np.full(jobs.number.size, "", dtype=object)
-        numbered = [0] * len(self.policies)
-        for n, each in enumerate(self.prepared.sources):
-            if each.source.graph is not None:
-                names = np.array([task.name for task in each.source.graph.tasks], dtype=object)
-                own = np.flatnonzero(jobs.source == n)
-                application[own] = 1 + numbered[each.scheduler] + jobs.place[own] // names.size
-                task[own] = names[jobs.place[own] % names.size]
-                numbered[each.scheduler] += own.size // names.size
-        return application, task
 
     @cached_property
     def applications(self) -> "pd.DataFrame":
@@ -208,14 +186,14 @@ class MetaSchedule(Displayed):
                 "killed": w.killed,
                 "response": wait + w.run,
                 "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
-                "wait_alone": _wait_alone(each, *self._alone[place]),
+                "wait_alone": wait_alone(each, *self._alone[place]),
             }
         )
 
     @cached_property
     def _alone(self) -> list[tuple[Workload, NDArray]]:
         """Local jobs of each site, and their starts, without meta jobs."""
-        return [*map(_served_alone, self.prepared.sites)]
+        return [*map(served_alone, self.prepared.sites)]
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
@@ -319,32 +297,9 @@ class MetaSchedule(Displayed):
         ----------
         .. [1] S. J. Chapin et al., JSSPP 1999, sections 3.3 and 3.4.
         """
-        import pandas as pd
+        from workloadkit.metasystem.site_logs import events_of
 
-        meta = self.jobs.assign(kind="meta")
-        tables = [meta] + [
-            self.local_jobs(each.site.name).assign(
-                site=each.site.name, meta_scheduler="", kind="local"
-            )
-            for each in self.prepared.sites
-        ]
-        every = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
-        if share < 1:
-            every = every[np.random.default_rng(rng).random(len(every)) < share]
-        columns = {"ended": "end", "submitted": "submit", "arrived": "arrival", "started": "start"}
-        parts = []
-        for event, column in columns.items():
-            of = every if event != "arrived" else every[every["kind"] == "meta"]
-            if column not in of:  # no meta job
-                continue
-            part = of[["job", "meta_scheduler", "site"]].copy()
-            if event == "submitted":
-                part["site"] = part["site"].where(of["kind"] == "local", "")
-            part.insert(0, "time", of[column].astype(self.served.start.dtype))
-            part.insert(1, "event", pd.Categorical([event] * len(of), columns, ordered=True))
-            parts.append(part)
-        events = pd.concat(parts).sort_values(["time", "event"], kind="stable", ignore_index=True)
-        return events.assign(event=events["event"].astype(str))
+        return events_of(self, share, np.random.default_rng(rng))
 
     def trace(self, site: str) -> Trace:
         """Return the schedule of a site as a log: its local jobs and the meta jobs that it ran.
@@ -353,30 +308,9 @@ class MetaSchedule(Displayed):
         partition 1 has the local jobs, partition 2 the meta jobs, and the wait of these is counted
         from their arrival.
         """
-        local, meta = self.local_jobs(site), self.jobs
-        meta = meta[meta["site"] == site]
-        submit = np.concatenate([local["submit"], meta["arrival"]])
-        order = np.lexsort((np.concatenate([local["job"], meta["job"]]), submit))
-        columns = {
-            "submit": submit,
-            "wait": np.concatenate([local["start"], meta["start"]]) - submit,
-            "status": np.where(np.concatenate([local["killed"], meta["killed"]]), 5, 1),
-            "partition": np.repeat([_LOCAL, _META], [len(local), len(meta)]),
-        }
-        for name in ("run", "procs", "estimate", "user"):
-            to = "requested_time" if name == "estimate" else name
-            columns[to] = np.concatenate([local[name], meta[name]])
-        columns["requested_procs"] = columns["procs"]
-        columns = {name: values[order] for name, values in columns.items()}
-        place = self.prepared.system.place(site)
-        machine = self.prepared.sites[place].rules.machine
-        notes = (
-            f"; MaxProcs: {machine}",
-            f"; Partition: {_LOCAL} local jobs",
-            f"; Partition: {_META} meta jobs",
-            f"; Note: metasystem: workloadkit {__version__}, site {site}",
-        )
-        return Trace.from_columns(columns, header=Header(notes), name=f"{site}.swf")
+        from workloadkit.metasystem.site_logs import log_of_site
+
+        return log_of_site(self, site)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics, the calibration if it is known, and the provenance, for JSON."""
@@ -461,31 +395,3 @@ def _served(frame: "pd.DataFrame") -> dict[str, Any]:
 
 def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else np.nan
-
-
-def _served_alone(each: PreparedSite) -> tuple[Workload, NDArray]:
-    """Return the local jobs of a site, and their starts, without meta jobs."""
-    policy, name = each.policy, each.policy.name
-    if each.users is not None:
-        played = play_users_plain(policy, name, each.rules, each.users)
-        _, workload, _ = each.users.result(played.workload, played.notes, each.rules.machine)
-        return workload, played.outcome.start
-    workload = each.workload
-    if not workload.job.size:
-        return workload, workload.submit
-    if isinstance(policy, Scheduler) or each.machine is not None:
-        users = OpenUsers().plain(workload)
-        return workload, play_plain(policy, name, each.rules, users)[1].start
-    return workload, play_log_compiled(policy, name, workload, each.rules).outcome.start
-
-
-def _wait_alone(each: PreparedSite, workload: Workload, start: NDArray) -> NDArray:
-    """Return the wait of each local job without meta jobs; NaN where it is unknown."""
-    wait, row = start - workload.submit, each.workload.row
-    if np.array_equal(row, workload.row) and each.trace is not None:
-        return wait
-    found = np.full(row.size, np.nan)
-    if each.trace is not None:
-        _, here, there = np.intersect1d(row, workload.row, return_indices=True)
-        found[here] = wait[there]
-    return found

@@ -13,7 +13,7 @@ from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.metasystem.plan import Coming, Forecast
 
 if TYPE_CHECKING:
-    from workloadkit.metasystem.description import Site
+    from workloadkit.metasystem.sites import Site
 
 
 class MetaJob(NamedTuple):
