@@ -106,7 +106,7 @@ def claims_by_partition(
             reacting=case.reacting,
             began=None if began is None else began[part.jobs],
         )
-        claims = claims_of(name, one, rule_of(policy, its, one.row), changing=False, unknown="")
+        claims = claims_of(policy, one, rule_of(policy, its, one.row), changing=False, unknown="")
         found.append([replace(claim, why=f"{part.name}: {claim.why}") for claim in claims])
     for of_rule in zip(*found, strict=True):
         worst = min(of_rule, key=lambda claim: _FROM_WORST.index(claim.verdict))
