@@ -99,9 +99,9 @@ SCHEDULERS = BuiltInParts(
 
 PREDICTORS = BuiltInParts(
     "workloadkit.simulation.predictors",
-    *("of_requests.Requested", "of_requests.Exact", "of_past_jobs.LastTwo"),
-    *("of_past_jobs.UserAverage", "of_past_jobs.SameJob", "of_past_jobs.Quantile"),
-    *("of_requests.Factor", "of_requests.FModel"),
+    *("of_requests.Requested", "of_run_times.Exact", "last_two.LastTwo"),
+    *("user_average.UserAverage", "same_job.SameJob", "quantile.Quantile"),
+    *("of_requests.Factor", "of_run_times.FModel"),
 )
 
 USERS = BuiltInParts(

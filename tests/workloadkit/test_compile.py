@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba.core import config
@@ -458,3 +460,18 @@ def test_an_edit_of_any_compiled_file_gives_another_directory(sources, tmp_path,
         source.write_text(source.read_text() + "pass\n")
         assert directory() not in seen, source
         seen.add(directory())
+
+
+class Outer(NamedTuple):
+    part: NamedTuple
+
+
+@needs_compiler
+def test_parts_of_equal_names_in_two_modules_are_different_types():
+    from workloadkit._kernels.native_calls import Reference
+
+    kinds = [NamedTuple("Memory", [("number", int)]) for _ in range(2)]
+    for kind, module in zip(kinds, ("one", "two"), strict=True):
+        kind.__module__ = module
+    first, second = (Reference(numba.typeof(Outer(kind(1)))) for kind in kinds)
+    assert first != second and str(first) != str(second)

@@ -10,7 +10,6 @@ import workloadkit as wk
 from tests.both_engines import ENGINES, agree, daily
 from tests.small_logs import valued
 from workloadkit.simulation.policies.policy import BACKFILLS
-from workloadkit.simulation.predictors.kernel import MEAN, OF_RUN_TIME, QUANTILE, new_memory
 
 QUICK = {
     "genetic": "genetic:window=6,individuals=5,generations=2",
@@ -178,23 +177,16 @@ class Given:
     def compiled(self, workload):
         if self.part is NotImplementedError:
             raise NotImplementedError
-        return self.part(workload) if callable(self.part) else self.part
+        return self.part
 
 
-def test_a_compiled_part_with_unknown_values_is_refused_and_the_plain_form_plays():
-    unknown = (
-        (lambda w: new_memory(w, 5, "none", window=5), "what is 5, which"),
-        (lambda w: new_memory(w, -1, "none"), "what is -1, which"),
-        (lambda w: new_memory(w, MEAN, "tripled", window=2), "rule is 'tripled', which"),
-        (lambda w: new_memory(w, MEAN, "none", window=0), "window is 0, which"),
-        (lambda w: new_memory(w, MEAN, "none", window=2, least=0), "least is 0, which"),
-        (lambda w: new_memory(w, QUANTILE, "none", window=2, number=1.5), "number is 1.5, which"),
-        (lambda w: new_memory(w, OF_RUN_TIME, "none", draws=np.zeros(2)), "2 draws for 60 jobs"),
+def test_a_wrong_compiled_part_is_refused_and_the_plain_form_plays():
+    wrong = (
         (Foreign(1), "Foreign has no compiled functions; see parts.register_functions"),
         (None, "predictor given: compiled returns no NamedTuple; take engine='python'"),
         (NotImplementedError, "predictor given: compiled returns no NamedTuple"),
     )
-    refused = [(Given(part), message) for part, message in unknown]
+    refused = [(Given(part), message) for part, message in wrong]
     refused += [(kind(), "overrides the plain form") for kind in (Shortest, ShortestExact)]
     for predictor, message in refused:
         with pytest.raises(wk.WorkloadError, match=re.escape(message)):

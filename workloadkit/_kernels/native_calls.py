@@ -1,5 +1,7 @@
 """What kernels call by address: native functions of a tuple, and those of the C library."""
 
+import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -28,12 +30,21 @@ class Reference(types.Type):
     def __init__(self, to: Any) -> None:
         self.to = to
         # Types of equal names are equal to the compiler, and classes of two modules may share one.
-        super().__init__(name=f"Reference({to.instance_class.__module__}.{to})")
+        modules = hashlib.sha256(" ".join(_modules(to)).encode()).hexdigest()[:8]
+        super().__init__(name=f"Reference({to} {modules})")
 
     @property
     def instance_class(self) -> type:
         """The class of the tuple."""
         return self.to.instance_class
+
+
+def _modules(to: Any) -> Iterator[str]:
+    """Yield the modules of a NamedTuple and of those in it."""
+    yield to.instance_class.__module__
+    for kind in to:
+        if hasattr(kind, "instance_class"):
+            yield from _modules(kind)
 
 
 @register_model(Reference)

@@ -11,13 +11,12 @@ from workloadkit.parameters import read_choice
 from workloadkit.simulation.predictors.predictor import BuiltIn
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.predictors.of_past_jobs import (
-        LastTwo,
-        Quantile,
-        SameJob,
-        UserAverage,
-    )
-    from workloadkit.simulation.predictors.of_requests import Exact, Factor, FModel, Requested
+    from workloadkit.simulation.predictors.last_two import LastTwo
+    from workloadkit.simulation.predictors.of_requests import Factor, Requested
+    from workloadkit.simulation.predictors.of_run_times import Exact, FModel
+    from workloadkit.simulation.predictors.quantile import Quantile
+    from workloadkit.simulation.predictors.same_job import SameJob
+    from workloadkit.simulation.predictors.user_average import UserAverage
 
 __all__ = [
     "BuiltIn",

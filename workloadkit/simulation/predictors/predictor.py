@@ -1,19 +1,32 @@
-"""The base of built-in predictors, and the rules of correction."""
+"""The base of built-in predictors, and the rules of correction, in the forms of both engines.
 
+A predictor is one module: a class with its parameters, derived from `BuiltIn`; its plain form, a
+`PlainForm`; and its compiled form, a NamedTuple of what it has learned, with functions of
+(state, job, now) in that module: ``expected``, which returns a prediction, and where it learns from
+ended jobs ``learn``. Their state is `predicting.Seen`. The rules stand here.
+"""
+
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import bare
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
+from workloadkit.simulation.engine import JobView
+from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.predicting import Seen
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
-from workloadkit.simulation.workload.cancelled import that_ran
 
 #: What happens to a prediction that a job has outlived.
 Correction = Literal["requested", "increments", "double", "none"]
+RULES: tuple[str, ...] = get_args(Correction)
+TO_LIMIT, BY_INCREMENTS, DOUBLED, UNCORRECTED = range(len(RULES))
 
 #: Increments of a prediction: what is added to it at its first correction, at its second, … [s].
 INCREMENTS = (60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
@@ -45,6 +58,8 @@ class BuiltIn:
     """
 
     name: ClassVar[str]
+    learns: ClassVar[bool] = True  #: Whether predictions depend on jobs that have ended.
+    falls_short: ClassVar[bool] = True  #: Whether jobs can outlive predictions.
     supports: ClassVar = supporting("repetition", base=())
 
     correct: Correction = "requested"
@@ -58,14 +73,25 @@ class BuiltIn:
         """Return the predictor in plain Python, for one simulation."""
         raise NotImplementedError
 
-    def compiled(self, workload: Any, *_: Any) -> Any:
+    def compiled(self, workload: Workload, *_: Any) -> Any:
         """Return the part of the compiled state."""
         raise NotImplementedError
 
     @property
-    def rules(self) -> dict[str, Any]:
-        """Its rules of correction and renewal, for both forms."""
-        return {"rule": self.correct, "renewed": self.renewed}
+    def rule(self) -> Correction:
+        """Its rule of correction, if it needs one."""
+        return self.correct if self.falls_short else "none"
+
+    def with_rules(self, workload: Workload, memory: Any) -> "Ruled":
+        """Return the part of the compiled state, from what the predictor has learned."""
+        return Ruled(
+            corrects=self.rule != "none",
+            renewed=self.renewed and self.learns,
+            rule=RULES.index(self.rule),
+            shortest=shortest_estimate(workload.submit),
+            increments=np.array(INCREMENTS, workload.submit.dtype),
+            memory=memory,
+        )
 
     def check_window(self, window: int | None) -> None:
         """Check a number of ended jobs."""
@@ -81,11 +107,115 @@ class BuiltIn:
                 )
 
 
-def of_run_time(workload: Workload, expected: NDArray) -> NDArray:
-    """Return predictions that are functions of run times.
+class PlainForm:
+    """A predictor in plain Python: a base class; `its` are the parameters."""
 
-    Jobs that were cancelled while they waited have none, and keep their requests.
+    def __init__(self, its: Any) -> None:
+        self.its, self.renewed = its, its.renewed and its.learns
+        if its.rule in CORRECTIONS:
+            self.correct = lambda job: (
+                CORRECTIONS[its.rule](job) if job.estimate < job.limit else job.estimate
+            )
+
+    def plan(self, job: JobView) -> Any:
+        """Return the planned run time of a job that arrives or waits."""
+        return type(job.limit)(self.expected(job))
+
+    def expected(self, job: JobView) -> Any:
+        """Return the prediction, which may have decimals."""
+        raise NotImplementedError
+
+    def learn(self, job: JobView) -> None:
+        """Learn from a job that has ended."""
+
+
+def increased(job: JobView) -> Any:
+    """Return the prediction plus the first increment that makes it longer than it is now."""
+    tried = (job.prediction + increment for increment in INCREMENTS)
+    return min(next((time for time in tried if time > job.estimate), job.limit), job.limit)
+
+
+#: What replaces the prediction of a job that has outlived it, if it is below the limit.
+CORRECTIONS: dict[str, Callable[[JobView], Any]] = {
+    "increments": increased,
+    "requested": lambda job: job.limit,
+    "double": lambda job: min(2 * job.estimate or job.limit, job.limit),
+}
+
+
+class Ruled(NamedTuple):
+    """A built-in predictor with its rules, compiled.
+
+    Parameters
+    ----------
+    corrects : bool
+        Whether the rule corrects predictions.
+    renewed : bool
+        Whether waiting jobs are planned again.
+    rule : int
+        See the constants.
+    shortest : int
+        The shortest prediction. [s]
+    increments : ndarray
+        Of predictions, for the rule `BY_INCREMENTS`. [s]
+    memory : NamedTuple
+        The predictor itself: parameters, and what it has learned.
     """
-    ran, estimate = that_ran(workload), workload.estimate.copy()
-    estimate[ran] = np.maximum(expected, shortest_estimate(workload.run))[ran]
-    return estimate
+
+    corrects: bool
+    renewed: bool
+    rule: int
+    shortest: int
+    increments: NDArray
+    memory: Any
+
+
+@bare
+def _nothing(state, job, now):
+    pass
+
+
+_expected = by_part("predictor", "expected")
+_learned = by_part("predictor", "learn", _nothing)
+
+
+@bare
+def plan(state, job, now):
+    """Plan a job that arrives or waits."""
+    ruled, jobs = state.predictor, state.jobs
+    expected = _expected(Seen(jobs, ruled.memory), job, now)
+    jobs.estimate[job] = max(expected, ruled.shortest)
+
+
+@bare
+def learn(state, job, now):
+    """Learn from a job that has ended."""
+    _learned(Seen(state.jobs, state.predictor.memory), job, now)
+
+
+@bare
+def correct(state, job, now):
+    """Correct the estimate of a job that has outlived it, if it is below the limit.
+
+    Steps that end by now are taken at once.
+    """
+    ruled, jobs = state.predictor, state.jobs
+    start, estimate, limit = jobs.start[job], jobs.estimate[job], jobs.limit[job]
+    if estimate >= limit:
+        return
+    longer = limit
+    if ruled.rule == DOUBLED and estimate > 0:
+        longer = 2 * estimate
+        while longer < limit and start + longer <= now:
+            longer *= 2
+    elif ruled.rule == BY_INCREMENTS:
+        prediction, increments = jobs.prediction[job], ruled.increments
+        for place in range(increments.size):
+            step = prediction + increments[place]
+            if step > estimate and start + step > now:
+                longer = step
+                break
+    jobs.estimate[job] = min(longer, limit)
+
+
+register_functions(Ruled, sys.modules[__name__])
