@@ -1,12 +1,14 @@
 """Helpers of kernels called from Python, and which kernels which tests compile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numba
 import pytest
 
+from workloadkit._kernels import compile as compiling
 from workloadkit._kernels.compile import DISABLE_JIT, start_compiler
 
 
@@ -16,6 +18,27 @@ def from_python(function: Callable[..., Any]) -> Callable[..., Any]:
     if not DISABLE_JIT:
         start_compiler()  # which learns what is chosen by type
     return numba.njit(lambda *arguments: function(*arguments))
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Let the kernels of simulations run as plain Python: compiling one takes seconds.
+
+    Those of `_kernels`, which read and measure logs, are compiled in any case.
+    """
+    bind = compiling.Kernel.bind
+
+    def bound(kernel: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            if kernel.py_func.__module__.startswith("workloadkit._kernels."):
+                patch.setattr(compiling, "lacks_compiler", lambda: DISABLE_JIT)
+            return bind(kernel, arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "lacks_compiler", lambda: True)
+        if not DISABLE_JIT:
+            patch.setattr(compiling.Kernel, "bind", bound)
+        yield
 
 
 #: Times with decimals have kernels of their own, which take seconds to compile. `make test`

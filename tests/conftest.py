@@ -4,18 +4,20 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.examples import SEARCH
+from tests.compiled import interpreting
+from tests.data import needs_compiler
+from tests.examples import SEARCH, searches
 
 # No deadline: a first call compiles. Few cases, and the same each time, so that who changed nothing
 # meets nothing new; `make test-all` searches on, with the profile "search".
 settings.register_profile("workloadkit", deadline=None, derandomize=True, max_examples=10)
-settings.register_profile(SEARCH, deadline=None)
+settings.register_profile(SEARCH, deadline=None, max_examples=40)
 settings.load_profile("workloadkit")
 
 
@@ -28,6 +30,22 @@ def pytest_collection_finish() -> None:
     """Look for garbage again, but not among them."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests, which have none."""
+    return [found for found in (yield) if type(found) is pytest.Module]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let simulations in tests marked so run as plain Python, unless `make test-all` runs."""
+    marks = [*item.iter_markers()]
+    if searches() or needs_compiler.mark in marks or not item.get_closest_marker("interpreted"):
+        return (yield)
+    with interpreting():
+        return (yield)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from numba import config
 
+from tests.examples import searches
 from workloadkit.analysis.reproduction import data_folder
 
 DATA = data_folder()
@@ -13,8 +14,8 @@ TRACES = sorted((DATA / "traces").glob("*.swf.gz"))
 ODD = sorted((DATA / "odd").glob("*.swf"))
 FORMATS = sorted(p for p in (DATA / "formats").glob("*") if p.suffix != ".md")
 
-#: How many jobs of each log are looked at every day; fewer where kernels are not compiled.
-FIRST_JOBS = 300 if config.DISABLE_JIT else 2000
+#: How many jobs of each log are simulated; `make test` simulates few.
+FIRST_JOBS = 2000 if searches() and not config.DISABLE_JIT else 300
 
 needs_traces = pytest.mark.skipif(not TRACES, reason=f"no logs in {DATA / 'traces'}")
 needs_odd = pytest.mark.skipif(not ODD, reason=f"no odd logs in {DATA / 'odd'}")

@@ -9,7 +9,11 @@ from hypothesis import settings
 SEARCH = "search"
 
 
+def searches() -> bool:
+    """Whether this is a run of `make test-all`."""
+    return settings.get_current_profile_name() == SEARCH
+
+
 def examples(n: int, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Draw `n` examples in `make test-all`, and a quarter of them in `make test`."""
-    searches = settings.get_current_profile_name() == SEARCH
-    return settings(max_examples=n if searches else -(-n // 4), **more)
+    return settings(max_examples=n if searches() else -(-n // 4), **more)

@@ -75,31 +75,28 @@ def test_all_models_agree_on_what_is_left():
                 solve(lam)
 
 
-MODELS = [
-    closed(3, 1, 1),
-    mixed(0.3, 3, 1, 1, 2),
-    mixed(0.3, 3, 1, 1, p=exponential(1)),
-    reopen([0.3, 0.4], exponential(1), 1, 1),
-    reopen(0.3, 0.5, 1, 1),
-    mm1(0.3, 1),
-    mmc(0.3, 1, 2),
-    md1(0.3, 1),
-]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_results_know_what_they_are_asked(model):
-    job = model.jobs[0]
-    for order in (0, 2.5, 21, "a", None, True, np.nan, np.inf, [1, 2]):
-        with pytest.raises(QueueingError, match=r"^order is "):
-            model.moment(order, job)
-    assert np.isfinite(model.moment(20, job)).all()
-    assert np.all(model.sf(np.inf, job) == 0)
-    assert np.all(model.cdf(np.inf, job) == 1)
-    with pytest.raises(QueueingError, match="foo is not a parameter; known: "):
-        model.solve(foo=1)
-    again = pickle.loads(pickle.dumps(model)).solve()
-    assert np.array_equal(again.ppf(0.9, job), model.ppf(0.9, job))
+def test_results_know_what_they_are_asked():
+    for model in (
+        closed(3, 1, 1),
+        mixed(0.3, 3, 1, 1, 2),
+        mixed(0.3, 3, 1, 1, p=exponential(1)),
+        reopen([0.3, 0.4], exponential(1), 1, 1),
+        reopen(0.3, 0.5, 1, 1),
+        mm1(0.3, 1),
+        mmc(0.3, 1, 2),
+        md1(0.3, 1),
+    ):
+        job = model.jobs[0]
+        for order in (0, 2.5, 21, "a", None, True, np.nan, np.inf, [1, 2]):
+            with pytest.raises(QueueingError, match=r"^order is "):
+                model.moment(order, job)
+        assert np.isfinite(model.moment(20, job)).all()
+        assert np.all(model.sf(np.inf, job) == 0)
+        assert np.all(model.cdf(np.inf, job) == 1)
+        with pytest.raises(QueueingError, match="foo is not a parameter; known: "):
+            model.solve(foo=1)
+        again = pickle.loads(pickle.dumps(model)).solve()
+        assert np.array_equal(again.ppf(0.9, job), model.ppf(0.9, job))
 
 
 def test_a_warning_names_the_line_that_asked():

@@ -7,7 +7,10 @@ import workloadkit as wk
 from tests.compiled import outages_every_day
 from tests.golden.cases import two_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
+]
 
 PROCS = 8
 MIXED = (
@@ -130,7 +133,16 @@ def check(policy, seeds, users, *, tenths, outages=True):
 def test_engines_agree_on_small_logs():
     for policy in POLICIES:
         if not policy.startswith("mixed"):
-            check(policy, range(3), ["open"], tenths=False, outages=outages_every_day(policy))
+            check(policy, range(3), ["open"], tenths=False)
+
+
+@pytest.mark.parametrize("tenths", [False, True])
+def test_engines_agree_for_users_who_react(tenths):
+    """One log for each policy and kind of users, with outages for every other one."""
+    for place, policy in enumerate(POLICIES):
+        users = two_of(USERS[1:], place + 2 * tenths)
+        for i, who in enumerate(users):
+            check(policy, [place], [who], tenths=tenths, outages=(place + i) % 2 == 0)
 
 
 @pytest.mark.slow
@@ -139,10 +151,12 @@ def test_engines_agree_on_small_logs():
 def test_engines_agree_for_all_users_who_react(policy, tenths):
     """With tenths of a second two kinds of users each, with outages every third kind.
 
-    For each policy, users and these two a kernel is compiled.
+    For each policy, users and these two a kernel is compiled, but for those of both tenths and
+    outages, which only a few policies have here; the tests of every day have them in Python.
     """
     place = list(POLICIES).index(policy)
     users = two_of(USERS, place) if tenths else USERS[place % 6 :] + USERS[: place % 6]
-    check(policy, range(100, 106), users[::3], tenths=tenths)
+    outages = not tenths or outages_every_day(policy)
+    check(policy, range(100, 106), users[::3], tenths=tenths, outages=outages)
     others = [one for i, one in enumerate(users) if i % 3]
     check(policy, range(106, 116), others, tenths=tenths, outages=False)

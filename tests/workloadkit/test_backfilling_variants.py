@@ -4,9 +4,11 @@ import pytest
 
 import workloadkit as wk
 from tests.both_engines import agree
-from tests.data import COMPILES, TRACES, needs_compiler, needs_traces
+from tests.data import COMPILES, TRACES, needs_traces
 from tests.small_logs import head_of, random_log
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
+
+pytestmark = pytest.mark.interpreted
 
 VARIANTS = ("lookahead:3", "selective:1.5", "slack:3,queues=2/0")
 
@@ -24,12 +26,11 @@ def test_engines_agree(scheduler, users):
 
 
 @needs_traces
-@needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("scheduler", ["lookahead:10", "selective:1.5"])
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_engines_agree_on_real_logs(scheduler, path):
-    agree(head_of(path, 500), scheduler, oversize="drop")
+    agree(head_of(path), scheduler, oversize="drop")
 
 
 def two_at_the_shadow_time(**more):

@@ -41,7 +41,10 @@ PREDICTORS = (
     *("user-average", "user-average:window=3,decay=0.5", "user-average:correct=none", "f-model:2"),
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*all have the same priority")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore:.*all have the same priority"),
+]
 
 overruns = st.sampled_from(["raise", "kill", "late"])
 passes = st.sampled_from(["instant", "event"])

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.data import each_log_with, needs_traces, trace_path
+from tests.data import each_log_with, needs_compiler, needs_traces, trace_path
 from tests.oracles.check import check_schedule
 from tests.small_logs import head_of, size_of
 from workloadkit.simulation.policies.conservative import ConservativeScheduler, kernel
+
+pytestmark = pytest.mark.interpreted
 
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
@@ -63,7 +65,7 @@ def test_engines_agree(trace, overrun, passes, compression):
 
 
 @pytest.mark.parametrize(
-    ("n_logs", "scale"), [(6, 1), *(pytest.param(180, s, marks=pytest.mark.slow) for s in (1, 0.1))]
+    ("n_logs", "scale"), [(6, 1), *(pytest.param(60, s, marks=pytest.mark.slow) for s in (1, 0.1))]
 )
 def test_engines_agree_when_many_jobs_wait(n_logs, scale):
     """The plan then has an index of its slots: under each option, on small and large machines."""
@@ -198,6 +200,7 @@ def test_engines_agree_when_real_logs_are_compressed(whole_log, n_jobs, overrun,
 
 
 @needs_traces
+@needs_compiler
 @pytest.mark.parametrize(
     "name", ["KTH-SP2-1996-2", pytest.param("HPC2N-2002-2.2-cln", marks=pytest.mark.slow)]
 )

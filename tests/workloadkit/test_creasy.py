@@ -27,6 +27,8 @@ from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 
+pytestmark = pytest.mark.interpreted
+
 MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")

@@ -11,12 +11,21 @@ import pytest
 import workloadkit as wk
 from tests.both_engines import agree
 from tests.commands import run_command
-from tests.data import FIRST_JOBS, TRACES, needs_traces, slow_to_compile, trace_path
+from tests.data import (
+    FIRST_JOBS,
+    TRACES,
+    needs_compiler,
+    needs_traces,
+    slow_to_compile,
+    trace_path,
+)
 from tests.oracles import nodes as by_definition
 from tests.oracles import partitions
 from workloadkit.errors import WorkloadWarning
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.shapes import PLACEMENTS
+
+pytestmark = pytest.mark.interpreted
 
 #: Policies of one queue, of which `make test` compiles the first.
 POLICIES = (
@@ -269,6 +278,7 @@ def test_the_description_next_to_a_log_serves_it_if_requested(log, tmp_path):
 
 
 @needs_traces
+@needs_compiler
 @pytest.mark.parametrize("n_jobs", [2000, pytest.param(None, marks=pytest.mark.slow)])
 def test_the_partitions_of_sdsc_ds_as_by_another_program(n_jobs):
     with warnings.catch_warnings(action="ignore"):

@@ -23,7 +23,10 @@ from workloadkit.simulation.users.batches.recorded_times import (
 )
 from workloadkit.simulation.workload.scaling import AsWorkload
 
-pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
+]
 
 HOUR, DAY = 3600, 86400
 WEEK = 7 * DAY

@@ -198,9 +198,10 @@ def test_made_logs_violate_no_rule_that_their_log_satisfies(path, tmp_path, monk
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_logs_made_from_whole_logs_violate_no_further_rule(path, tmp_path, monkeypatch):
+    """A third of the cases for each log, in turn."""
     log = wk.read_swf(path)
     monkeypatch.chdir(tmp_path)
-    follow_the_rules(log, tmp_path, CASES)
+    follow_the_rules(log, tmp_path, CASES[TRACES.index(path) % 3 :: 3])
 
 
 def follow_the_rules(log, folder, cases):

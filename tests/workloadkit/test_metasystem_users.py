@@ -29,6 +29,8 @@ from workloadkit.metasystem import (
     simulate_metasystem,
 )
 
+pytestmark = pytest.mark.interpreted
+
 TIMES = ["job", "submit", "start"]
 
 

@@ -17,6 +17,8 @@ from tests.small_logs import head_of
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
 
+pytestmark = pytest.mark.interpreted
+
 ENGINES = ("compiled", "python")
 DAY = 86_400
 

@@ -7,6 +7,8 @@ import pytest
 import workloadkit as wk
 from tests.commands import program, run_command
 
+pytestmark = pytest.mark.interpreted
+
 ODD = [
     *("nan", "inf", "-inf", "-1", "0", "0.5", "1e400", "1e30", "9" * 400, "9" * 5000, str(2**63)),
     *("x" * 3000, "\udcff", "a\nb", "1_0", "\u0663", "a=b", "a:b=c", "2024", "2024-13-01", "1-"),

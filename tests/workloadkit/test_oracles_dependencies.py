@@ -18,7 +18,10 @@ from tests.reacting_logs import busy_logs, jobs_of, logs, real, trace_of
 from workloadkit.dependencies import activities
 from workloadkit.simulation.check.violations import violations
 
-pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
+]
 
 any_log = busy_logs() | busy_logs(decimals=True) | logs() | logs(decimals=True)
 

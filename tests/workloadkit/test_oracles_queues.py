@@ -11,6 +11,8 @@ import workloadkit as wk
 from tests.oracles import queues as formulas
 from workloadkit.simulation.users import Cautious, Mixed, Poisson, Reopen, Think
 
+pytestmark = pytest.mark.interpreted
+
 ENGINES = ("python", "compiled")
 
 

@@ -11,7 +11,10 @@ from tests.examples import examples
 from tests.oracles import reacting as oracle
 from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, real, trace_of, wall_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
+]
 
 SEED = 5
 ENGINES = ("python", "compiled")

@@ -54,7 +54,10 @@ def log(*jobs, n_users=1):
 
 
 # Odd outages are drawn on purpose.
-pytestmark = pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) ")
+pytestmark = [
+    pytest.mark.interpreted,
+    pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) "),
+]
 
 
 def down(start, end, *components, procs=-1, announced=-1, number=1):

@@ -9,7 +9,8 @@ from tests.planted.cases import case, control
 from tests.planted.judge import judge
 from tests.planted.plants import FAULTS, KINDS
 
-N_CASES = [100, pytest.param(1000, marks=pytest.mark.slow)]
+#: Every day, each kind once.
+N_CASES = [len(KINDS), pytest.param(6 * len(KINDS), marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("n_cases", N_CASES)

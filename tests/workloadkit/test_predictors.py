@@ -15,6 +15,8 @@ from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 
+pytestmark = pytest.mark.interpreted
+
 LEARNING = tuple(oracle.FROM_THE_PAST)
 OTHERS = ("exact", "factor:2", "factor:0.4", "f-model:3", "requested")
 RULES = ("requested", "increments", "double", "none")
@@ -151,11 +153,10 @@ def test_a_job_that_an_outage_stops_is_predicted_as_at_its_arrival():
 
 
 @needs_traces
-@needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_engines_agree_on_real_logs(path):
-    trace = head_of(path, 1000)
+    trace = head_of(path)
     for scheduler, predictor in (
         ("easy:backfill=sjf", "last-two,correct=increments"),
         ("conservative", "user-average"),

@@ -11,6 +11,8 @@ from tests.data import COMPILES
 from tests.examples import examples
 from tests.oracles.scheduling import schedule
 
+pytestmark = pytest.mark.interpreted
+
 MACHINE = 6
 
 POLICIES = (
@@ -194,6 +196,6 @@ def test_the_plain_engine_gives_the_schedules_of_the_words(case):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("overrun", ["raise", "kill", "late"])
 @given(cases)
-@examples(80)
+@examples(30)
 def test_both_engines_give_the_schedules_of_the_words_under_every_policy(policy, overrun, case):
     assert disagreement(**case | {"policy": policy, "overrun": overrun}) == {}

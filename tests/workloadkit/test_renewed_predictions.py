@@ -12,6 +12,8 @@ from tests.oracles import predictions as oracle
 from tests.small_logs import head_of, random_log
 from tests.workloadkit.test_foresight import ORDERS, POLICIES, foresees
 
+pytestmark = pytest.mark.interpreted
+
 PREDICTORS = (
     "last-two,correct=increments",
     "same-job,correct=double",
@@ -78,14 +80,13 @@ def test_small_logs_agree_with_the_definition(passes, rule):
 
 
 @needs_traces
-@needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 @pytest.mark.parametrize("passes", ["instant", "event"])
 @pytest.mark.parametrize("path", daily(TRACES, TRACES[:1]), ids=lambda path: path.name)
 def test_the_first_jobs_of_real_logs_agree_with_the_definition(path, passes):
     for rule in ("requested", "increments"):
         schedule = wk.simulate(
-            head_of(path, 2000),
+            head_of(path),
             "easy:backfill=sjf",
             overrun="kill",
             oversize="drop",

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.examples import searches
 from tests.oracles import reservations as oracle
 from tests.small_logs import random_log
 from tests.workloadkit.test_reserved import as_log, random_case
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.supports import that_support
+
+pytestmark = pytest.mark.interpreted
 
 WITH_RESERVATIONS = that_support(wk.schedulers.known(), "reservations")
 NODES = (1, 2, 3)  # cores
@@ -26,7 +29,7 @@ def machine_of(*cores):
 @pytest.mark.parametrize("policy", ["easy", "fcfs", "conservative"])
 def test_random_cases_follow_the_definition(policy, placement):
     rng = np.random.default_rng(7)
-    for case in range(100):
+    for case in range(100 if searches() else 20):
         jobs, requests = random_case(rng)
         how = {"policy": policy, "packed": placement == "packed"}
         start, begin, places = oracle.on_nodes(jobs, requests, NODES, **how)

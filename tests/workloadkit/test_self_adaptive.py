@@ -16,6 +16,8 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.schedulers import Creasy, Easy, Fcfs, MultiQueue, SelfAdaptive, Sjf
 
+pytestmark = pytest.mark.interpreted
+
 ENGINES = ("compiled", "python")
 DAY = 86_400
 FORECASTS = ("waiting", "replay", "actual")

@@ -108,8 +108,8 @@ def test_4_commands_that_are_stopped_leave_nothing(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-def test_200_commands_that_are_stopped_leave_nothing(part, tmp_path):
-    stop_all(range(1000 + 50 * part, 1000 + 50 * part + 50), tmp_path)
+def test_80_commands_that_are_stopped_leave_nothing(part, tmp_path):
+    stop_all(range(1000 + 20 * part, 1000 + 20 * part + 20), tmp_path)
 
 
 IN_A_CALLBACK = """

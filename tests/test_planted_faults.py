@@ -1,0 +1,36 @@
+"""The table of faults that `scripts/plant_faults.py` plants is true of the code."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def plant_faults(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return import_module("plant_faults")
+
+
+def test_the_texts_of_faults_occur_once_and_their_parts_have_tests(plant_faults):
+    faults = plant_faults.faults()
+    assert len(faults) >= 60
+    for fault in faults:
+        assert (ROOT / fault.file).read_text().count(fault.text) == 1, fault
+        assert fault.fault != fault.text
+        for pattern in fault.tests.split():
+            assert [*(ROOT / "tests").glob(pattern)], (fault, pattern)
+
+
+def test_a_planted_fault_is_noticed_and_removed(plant_faults, tmp_path):
+    (tmp_path / "part.py").write_text('"""\n>>> 1 + 1\n2\n"""\n')
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\naddopts = '--doctest-modules'"
+    )
+    fault = plant_faults.Fault("wrong sum", "part.py", "1 + 1", "1 + 2", "")
+    assert plant_faults.noticed(fault, tmp_path, only_near=True, slow=False) == "part.py::part"
+    harmless = fault._replace(fault="2 + 0")
+    assert plant_faults.noticed(harmless, tmp_path, only_near=True, slow=False) == ""
+    assert "1 + 1" in (tmp_path / "part.py").read_text()
