@@ -7,9 +7,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from sys import modules
 from typing import Any
 
@@ -33,13 +33,14 @@ class BuiltInParts(Mapping[str, type[Any]]):
         self._by_class: dict[str, str] = {}
         for each in (*places, *others):
             name, _, place = each.rpartition("=")
-            own, place = place.rpartition(".")[2], f"{package}.{place}"
+            module, _, own = f"{package}.{place}".rpartition(".")
+            place = f"{module}:{own}"
             self._by_class[own] = place
             if each in places:
                 self._places[name or re.sub(r"\B(?=[A-Z])", "-", own).lower()] = place
 
     def __getitem__(self, name: str) -> type[Any]:
-        return _load(self._places[name])
+        return resolve_name(self._places[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -50,26 +51,21 @@ class BuiltInParts(Mapping[str, type[Any]]):
     @property
     def loaded(self) -> tuple[type[Any], ...]:
         """The classes that have been imported."""
-        places = self._places.values()
-        return tuple(_load(place) for place in places if place.rpartition(".")[0] in modules)
+        return tuple(
+            self[name] for name, at in self._places.items() if at.partition(":")[0] in modules
+        )
 
     def class_named(self, name: str) -> type[Any]:
         """Return a class by its own name, as a module's ``__getattr__``."""
         if name not in self._by_class:
             raise AttributeError(f"there is no {name!r} in {self._package}")
-        return _load(self._by_class[name])
+        return resolve_name(self._by_class[name])
 
     def source(self, name: str) -> ast.ClassDef:
         """Return the definition of a class, from the source of its module."""
-        module, _, own = self._places[name].rpartition(".")
+        module, _, own = self._places[name].partition(":")
         found = (each for each in _definitions(module) if each.name == own)
         return next(found)
-
-
-def _load(place: str) -> type[Any]:
-    module, _, name = place.rpartition(".")
-    found: type[Any] = getattr(import_module(module), name)
-    return found
 
 
 @cache

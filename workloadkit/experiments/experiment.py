@@ -43,10 +43,11 @@ from workloadkit.io.files import is_file
 from workloadkit.provenance import plain, seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.policy import Policy, draws, follows_log
+from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.schedule.notes import identity_of, name_of
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users import parse as parse_users
 from workloadkit.simulation.users.behaviour import Behaviour
@@ -349,7 +350,8 @@ class Experiment(Displayed):
         known = [
             (policy.name != "easy", place, name)
             for place, (name, policy) in enumerate(named.items())
-            if isinstance(policy, Policy) and not (follows_log(policy) or draws(policy))
+            if isinstance(policy, Policy)
+            and not (supports(policy, "recorded starts") or draws(policy))
         ]
         if as_they_are or not users or not known:
             return None

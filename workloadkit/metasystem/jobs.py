@@ -21,8 +21,9 @@ from workloadkit.select import choose
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.policies.policy import Policy, follows_log
+from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.populations import Recorded
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
 from workloadkit.simulation.users.behaviour import LogBehaviour
 from workloadkit.simulation.workload import Rules, Workload, machine_size, shortest_estimate
@@ -185,7 +186,7 @@ def _policy(scheduler: Any, field: str) -> Any:
     if isinstance(scheduler, str):
         scheduler = schedulers.parse(scheduler)
     is_one = isinstance(scheduler, schedulers.Scheduler | Policy)
-    if isinstance(scheduler, type) or not is_one or follows_log(scheduler):
+    if isinstance(scheduler, type) or not is_one or supports(scheduler, "recorded starts"):
         raise InvalidFieldError(field, scheduler, "give a scheduler that is not the recorded one")
     return scheduler
 

@@ -26,16 +26,12 @@ from workloadkit.simulation.machine.outages import NumberedProcessors
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.reservable import ReservablePool
 from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
-from workloadkit.simulation.policies.policy import Policy, follows_log
+from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.populations import ResampledUsers
-from workloadkit.simulation.schedule.notes import name_of
+from workloadkit.simulation.schedule.notes import name_of, users_noted
 from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.users.behaviour import (
-    Behaviour,
-    Community,
-    LogBehaviour,
-)
+from workloadkit.simulation.users.behaviour import Community, is_of_log
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace
@@ -98,7 +94,7 @@ def select_machine(
     trace: Trace | None, policy: Any, behaviour: Any, population: Any, settings: Simulate
 ) -> SelectedMachine:
     """Select the machine of a simulation, and check that it fits the other parts."""
-    recorded = follows_log(policy)
+    recorded = supports(policy, "recorded starts")
     machine = _machine(settings, trace)
     _check_machine(policy, machine)
     if isinstance(machine, Described):
@@ -139,7 +135,7 @@ def _check_machine(policy: Any, machine: Any) -> None:
             f"is {quoted(machine)}; give a path, a MachineDescription, or an object of "
             "workloadkit.simulation.machine",
         )
-    if machine is not None and follows_log(policy):
+    if machine is not None and supports(policy, "recorded starts"):
         raise ParameterError(NO_EFFECT)
     if machine is not None and not supports(policy, "machines"):
         raise ParameterError(
@@ -202,10 +198,10 @@ def _check_supported(policy: Any, what: str, *, advises: bool = False) -> None:
 
 def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
     """Check that a machine of nodes can serve a policy and users."""
-    if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
-        who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
+    if not is_of_log(behaviour):
         raise ParameterError(
-            f"{who} submit their own jobs: a described machine serves the jobs of a log"
+            f"{users_noted(behaviour)} submit their own jobs: a described machine serves the jobs "
+            "of a log"
         )
     if machine.has_nodes:
         _check_supported(policy, "nodes")
@@ -351,7 +347,7 @@ def _check_reservable(
             "reservations for jobs are requested at recorded times: they apply to users who do not "
             "react (open); others are served around reservations for no job, such as maintenance"
         )
-    if react and not isinstance(behaviour, Behaviour | LogBehaviour):
+    if react and not is_of_log(behaviour):
         raise ParameterError("reservations apply to users of a log")
     if settings.engine == "compiled" and (react or settings.machine is not None):
         what = "with users who react" if react else "of nodes"
@@ -395,7 +391,7 @@ def _check_holds(policy: Policy | Scheduler, behaviour: Any, settings: Simulate)
     """Check that outages of users apply to the other settings."""
     if settings.engine == "compiled":
         raise ParameterError("outages of users: the compiled engine does not simulate them")
-    if not isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour):
+    if not is_of_log(behaviour):
         raise ParameterError("outages of users apply to users of a log")
     _check_supported(policy, "outages of users")
 

@@ -17,18 +17,18 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
-from workloadkit.simulation.policies.policy import Policy, follows_log
+from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.predictors import BuiltIn
-from workloadkit.simulation.schedule.notes import identity_of, name_of
+from workloadkit.simulation.schedule.notes import identity_of, name_of, users_noted
 from workloadkit.simulation.selected_machine import NO_EFFECT, SelectedMachine, select_machine
+from workloadkit.simulation.supports import supports
 from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
 from workloadkit.simulation.users.behaviour import (
-    Behaviour,
     Community,
     LogBehaviour,
-    draws,
+    is_of_log,
     is_plain_only,
 )
 from workloadkit.simulation.workload import Rules, overrun_of, overrun_with
@@ -77,7 +77,7 @@ class SimulationParts:
     @property
     def follows_log(self) -> bool:
         """Whether the schedule is the recorded one."""
-        return follows_log(self.policy)
+        return supports(self.policy, "recorded starts")
 
 
 def select_parts(
@@ -95,7 +95,7 @@ def select_parts(
     if isinstance(who, Resampled):
         assert trace is not None  # checked above
         who = who.prepare(trace)
-    recorded = follows_log(policy)
+    recorded = supports(policy, "recorded starts")
     _check_parts(policy, behaviour, predictor)
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
@@ -106,7 +106,7 @@ def select_parts(
         "users": users if isinstance(users, str) else identity_of(behaviour),
         **_further_parts(who, site, predictor),
     }
-    of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
+    of_log = is_of_log(behaviour)
     parameters = _parameters(settings, site.procs, site.outages, recorded=recorded, of_log=of_log)
     if site.requests is not None:
         parameters["reservations"] = site.requests.identity
@@ -226,7 +226,7 @@ def uncounted_users(uncounted: ArrayLike) -> list[int]:
 
 def _check_parts(policy: Any, behaviour: Any, predictor: Any) -> None:
     """Check that policy, users and predictor fit together."""
-    if follows_log(policy):
+    if supports(policy, "recorded starts"):
         if isinstance(behaviour, Community):
             raise ParameterError(
                 f"scheduler recorded follows the waits of a log, and users {name_of(behaviour)} "
@@ -249,7 +249,7 @@ def _check_cancelled(behaviour: Any, settings: Simulate) -> None:
 
 def _check_presence(trace: Trace | None, behaviour: object, population: object) -> None:
     """Check that a log is given exactly when the users need one."""
-    of_log = isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
+    of_log = is_of_log(behaviour)
     if not isinstance(population, Population | Resampled):
         raise ParameterError(
             "population",
@@ -258,9 +258,9 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
     if trace is None and of_log and not isinstance(population, ResampledUsers):
         raise ParameterError("there is no log to simulate; give a trace, or custom users")
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
-        who = f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
         raise ParameterError(
-            f"{who} submit their own jobs: a log and a population are for users of a log"
+            f"{users_noted(behaviour)} submit their own jobs: a log and a population are for users "
+            "of a log"
         )
 
 
@@ -311,5 +311,4 @@ def _behaviour(users: Any) -> Any:
         return CustomUsers(users)
     if isinstance(users, type) and not issubclass(users, User):
         raise ParameterError("users", f"is the class {users.__name__}; give an instance of it")
-    built = isinstance(users, OpenUsers | Behaviour | LogBehaviour | Community)
-    return users if built else copies(users)
+    return users if is_of_log(users) or isinstance(users, Community) else copies(users)

@@ -8,7 +8,6 @@ benchmark ask `supports`.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, among, quoted
 
 #: What schedulers may support, and what that is.
@@ -38,8 +37,6 @@ OF_PREDICTORS = {"repetition": "predictions that `check` repeats"}
 #: What schedulers support that declare nothing.
 USUAL = frozenset({"machines", "nodes", "outages", "outages of users", "adaptation"})
 
-_FORMS = {"plain", "compiled"}
-
 _WITHIN = ("outages", "outages of users")  # the machine, which jobs must not exceed then
 
 
@@ -67,18 +64,11 @@ def supporting(
     >>> sorted(supporting("reservations", without=("nodes", "outages of users")))
     ['adaptation', 'machines', 'outages', 'reservations']
     """
-    return check_supports("the class", {*base, *words}) - check_supports("the class", without)
-
-
-def check_supports(who: str, words: Collection[str]) -> frozenset[str]:
-    """Return declared words as a set; refuse unknown ones."""
-    known = (*OF_SCHEDULERS, *PROOFS, *OF_PREDICTORS)
-    if unknown := sorted(set(words).difference(known)):
-        given = quoted(unknown[0])
-        raise ParameterError(
-            f"{who} supports {given}, which is unknown; {among(unknown[0], known)}"
-        )
-    return frozenset(words)
+    known = {**OF_SCHEDULERS, **PROOFS, **OF_PREDICTORS}
+    for word in (*base, *words, *without):
+        if word not in known:
+            raise ParameterError(f"supports has unknown word {quoted(word)}; {among(word, known)}")
+    return frozenset({*base, *words} - {*without})
 
 
 def supports(part: Any, what: str) -> bool:
@@ -86,6 +76,7 @@ def supports(part: Any, what: str) -> bool:
 
     A custom class that defines a form declares what this form supports. If it does not, the
     scheduler in plain Python says what happens to its queue and machine; the rest is as usual.
+    Custom orders may depend on users, for whom nothing can be reserved.
 
     Examples
     --------
@@ -96,10 +87,13 @@ def supports(part: Any, what: str) -> bool:
     kind = part if isinstance(part, type) else type(part)
     if what in _WITHIN and getattr(kind, "overcommits", False):
         return False
+    forms = {"plain", "compiled", "key" if what == "reservations" else ""}
     for each in kind.__mro__:
+        is_ours = each.__module__.startswith("workloadkit.")
         if "supports" in vars(each):
-            return what in check_supports(f"class {each.__name__}", vars(each)["supports"])
-        if is_custom(each) and not _FORMS.isdisjoint(vars(each)):
+            words: frozenset[str] = vars(each)["supports"]
+            return what in (words if is_ours else supporting(*words, base=()))
+        if not (is_ours or forms.isdisjoint(vars(each))):
             break
     if kind is part or what not in (*_WITHIN, "parts"):
         return what in USUAL

@@ -10,7 +10,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.plain.job import Job, JobView
-from workloadkit.simulation.supports import USUAL, check_supports
+from workloadkit.simulation.supports import USUAL, supporting
 from workloadkit.utility import Point
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Scheduler(Participant):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        check_supports(f"class {cls.__name__}", cls.supports)
+        supporting(*cls.supports)
 
     _waiting: list[JobView]
     _started: set[JobView] = set()  # noqa: RUF012 to be removed; an empty set is replaced

@@ -1,32 +1,21 @@
 """First come, first served."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.orders import settled
-from workloadkit.simulation.supports import supporting
-from workloadkit.simulation.workload import Rules, Workload
+from workloadkit.simulation.policies.easy import Easy
+from workloadkit.simulation.policies.policy import AnotherOrder
 
 
 @dataclass(frozen=True)
-class Fcfs:
+class Fcfs(AnotherOrder):
     """Jobs start in the order of arrival; the first that does not fit blocks all others."""
 
     name: ClassVar[str] = "fcfs"
-    supports: ClassVar = supporting(
-        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
-    )
+    supports: ClassVar = Easy.supports
     backfill: ClassVar[str] = "none"
 
-    def plain(self) -> Scheduler:
-        """Return the policy in plain Python, for one simulation."""
-        from workloadkit.simulation.policies.easy import OrderedScheduler
-
-        return OrderedScheduler(backfill="none")
-
-    def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy for one simulation in the compiled engine."""
-        from workloadkit.simulation.policies.easy.trees import CompiledEasy
-
-        return CompiledEasy(workload, rules, settled("arrival"), None)
+    @property
+    def as_order(self) -> Easy:
+        """EASY without backfilling."""
+        return Easy(backfill="none")

@@ -10,7 +10,6 @@ from workloadkit import parameters
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.supports import supports
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -37,14 +36,9 @@ def check_types(policy: Any) -> None:
     parameters.check_types("scheduler", policy)
 
 
-def draws(policy: object) -> bool:
-    """Whether a built-in policy draws random numbers."""
-    return getattr(policy, "draws", False)
-
-
-def follows_log(policy: object) -> bool:
-    """Whether the schedule of a policy is the recorded one."""
-    return supports(policy, "recorded starts")
+def draws(part: object) -> bool:
+    """Whether a policy, a predictor, users or a population draw random numbers."""
+    return getattr(part, "draws", False)
 
 
 def plain_form(policy: Any) -> Scheduler:
@@ -97,6 +91,23 @@ class Policy(Protocol):
     def compiled(self, workload: Workload, rules: Rules) -> Outcome:
         """Simulate `workload` in the compiled engine."""
         ...
+
+
+class AnotherOrder:
+    """The common part of policies that are an order with certain parameters."""
+
+    @property
+    def as_order(self) -> Policy:
+        """The order that it stands for."""
+        raise NotImplementedError(f"{type(self).__name__} must define as_order")
+
+    def plain(self) -> Scheduler:
+        """Return the policy in plain Python, for one simulation."""
+        return self.as_order.plain()
+
+    def compiled(self, workload: Workload, rules: Rules) -> Any:
+        """Return the policy in the compiled engine, for one simulation."""
+        return self.as_order.compiled(workload, rules)
 
 
 # The rules of backfilling that EASY's relatives share.

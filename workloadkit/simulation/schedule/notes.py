@@ -147,6 +147,11 @@ def warn_of_note(schedule: Trace, others: Mapping[str, str]) -> None:
 # The names of the parts of a simulation, for messages and provenance.
 
 
+def users_noted(behaviour: object) -> str:
+    """Return how messages name users who need no log."""
+    return f"users {name_of(behaviour)}" if isinstance(behaviour, Community) else "custom users"
+
+
 def name_of(thing: object) -> str:
     """Return the name of a policy, a behaviour or a custom class."""
     if isinstance(thing, (list, tuple)):

@@ -97,11 +97,6 @@ class Community(Protocol):
         ...
 
 
-def draws(choice: Any) -> bool:
-    """Whether a behaviour or a population draws random numbers."""
-    return getattr(choice, "draws", False)
-
-
 def is_plain_only(choice: Any) -> bool:
     """Whether a built-in behaviour contains a function that only the plain engine can run."""
     return getattr(choice, "plain_only", False)
@@ -119,6 +114,11 @@ class OpenUsers:
     def plain(self, workload: Workload) -> list[User]:
         """Return the users of a workload in plain Python, for one simulation."""
         return [Replay(workload)]
+
+
+def is_of_log(behaviour: object) -> bool:
+    """Whether users submit the jobs of a log."""
+    return isinstance(behaviour, OpenUsers | Behaviour | LogBehaviour)
 
 
 class Replay(User):

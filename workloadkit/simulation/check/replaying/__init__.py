@@ -36,10 +36,8 @@ from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleC
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import kernel as worth
-from workloadkit.simulation.policies.easy import Easy, SettledOrder
-from workloadkit.simulation.policies.fcfs import Fcfs
+from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking, overtaking_of
-from workloadkit.simulation.policies.reservations import Reservations
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.varying import InVaryingOrder
 from workloadkit.simulation.state import never
@@ -203,10 +201,7 @@ def _compiled_rule(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> 
     """Return the rule of a policy that the kernel repeats; None for others."""
     arrival = np.arange(rows.size)
     rule = PolicyRule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
-    if isinstance(policy, Reservations):
-        policy = Easy(reservations=policy.depth)
-    if isinstance(policy, Fcfs):
-        return rule._replace(backfills=False)
+    policy = getattr(policy, "as_order", policy)
     if isinstance(policy, Conservative):
         return rule._replace(reserving=FULL + COMPRESSIONS.index(policy.compression))
     if isinstance(policy, Creasy):

@@ -11,10 +11,7 @@ from typing import Any
 from workloadkit.simulation.check.replaying.orderings import Orderings
 from workloadkit.simulation.check.replaying.standing import Plan, ReplayedJob, Standing
 from workloadkit.simulation.policies.easy import Easy
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.order import NamedScore
 from workloadkit.simulation.policies.policy import rule_of
-from workloadkit.simulation.policies.reservations import Reservations
 
 
 class Passing:
@@ -78,12 +75,7 @@ class InOrder(Passing):
     """EASY in any order, with any number of reservations; FCFS."""
 
     def __init__(self, policy: Any, standing: Standing) -> None:
-        if isinstance(policy, Fcfs):
-            policy = Easy(backfill="none")
-        elif isinstance(policy, Reservations):
-            policy = Easy(reservations=policy.depth)
-        elif isinstance(policy, NamedScore):
-            policy = policy.as_order
+        policy = getattr(policy, "as_order", policy)
         super().__init__(policy, standing)
         self.orderings = Orderings(policy, standing)
         self.backfills = self.orderings.backfill != "none"

@@ -44,10 +44,6 @@ class SettledOrder(Backfilling):
     backfill: str
     reservations: int
 
-    def __init_subclass__(cls) -> None:
-        if "key" in vars(cls) and "supports" not in vars(cls):  # it may depend on the users
-            cls.supports = cls.supports - {"reservations"}
-
     def __post_init__(self) -> None:
         check_types(self)
         check_order(self.name, self.order, SETTLED)

@@ -20,7 +20,13 @@ from workloadkit.simulation.policies.order.expression import (
     falls_with_wait,
     read,
 )
-from workloadkit.simulation.policies.policy import BACKFILLS, Backfilling, Overtaking, rule_of
+from workloadkit.simulation.policies.policy import (
+    BACKFILLS,
+    AnotherOrder,
+    Backfilling,
+    Overtaking,
+    rule_of,
+)
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -212,7 +218,7 @@ class Order(Backfilling):
 
 
 @dataclass(frozen=True)
-class NamedScore(Backfilling):
+class NamedScore(AnotherOrder, Backfilling):
     """The common part of orders with names; parameters are those of `Order`."""
 
     name: ClassVar[str]
@@ -240,14 +246,6 @@ class NamedScore(Backfilling):
             spare=self.spare,
             strict=self.strict,
         )
-
-    def plain(self) -> Scheduler:
-        """Return the policy in plain Python, for one simulation."""
-        return self.as_order.plain()
-
-    def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy in the compiled engine, for one simulation."""
-        return self.as_order.compiled(workload, rules)
 
 
 class Lcfs(NamedScore):

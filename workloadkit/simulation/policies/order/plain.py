@@ -258,13 +258,9 @@ def in_tiers(policy: Any) -> Any:
     >>> in_tiers(Easy(backfill="arrival")) == in_tiers(Easy())
     True
     """
-    if type(policy) is Easy and policy.backfill in ("same", "none", policy.order):
-        backfill = "none" if policy.backfill == "none" else "same"
-        names = ("reservations", "spare", "strict")
-        how = {name: getattr(policy, name) for name in names}
+    easy = policy.as_order if type(policy) in (Fcfs, Reservations) else policy
+    if type(easy) is Easy and easy.backfill in ("same", "none", easy.order):
+        backfill = "none" if easy.backfill == "none" else "same"
+        how = {name: getattr(easy, name) for name in ("reservations", "spare", "strict")}
         return Order(_HIGHEST_FIRST, backfill=backfill, **how)
-    if type(policy) is Fcfs:
-        return Order(_HIGHEST_FIRST, backfill="none")
-    if type(policy) is Reservations:
-        return Order(_HIGHEST_FIRST, reservations=policy.depth)
     return policy

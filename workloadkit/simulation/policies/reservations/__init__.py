@@ -8,11 +8,10 @@ import numpy as np
 
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled_orders import ranks
-from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.orders import VaryingOrder
 from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.easy import Easy
-from workloadkit.simulation.policies.policy import check_types
+from workloadkit.simulation.policies.policy import AnotherOrder, check_types
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.policies.reservations.varying import ReservingAgain
 from workloadkit.simulation.profile import n_rows
@@ -21,7 +20,7 @@ from workloadkit.simulation.workload import Rules, Workload
 
 
 @dataclass(frozen=True)
-class Reservations:
+class Reservations(AnotherOrder):
     """EASY with several reservations: the first waiting jobs get reservations.
 
     In each pass the waiting jobs, in the order of arrival, take the earliest slots for their whole
@@ -54,13 +53,10 @@ class Reservations:
         """Number of waiting jobs with a reservation."""
         return self.depth
 
-    def plain(self) -> Scheduler:
-        """Return the policy in plain Python, for one simulation."""
-        return Easy(reservations=self.depth).plain()
-
-    def compiled(self, workload: Workload, rules: Rules) -> Any:
-        """Return the policy in the compiled engine, for one simulation."""
-        return Easy(reservations=self.depth).compiled(workload, rules)
+    @property
+    def as_order(self) -> Easy:
+        """EASY with so many reservations."""
+        return Easy(reservations=self.depth)
 
 
 # Several reservations, in the compiled engine.
