@@ -28,7 +28,6 @@ def resample_users(
 
     Parameters
     ----------
-    n_users : int
     n_resamples : int, default 500
     rng : int or Generator, optional
 
@@ -112,7 +111,6 @@ def totals_by_user(
     values : array_like, shape (n_jobs,)
     user : ndarray of int, shape (n_jobs,)
         0 to n_users - 1.
-    n_users : int
 
     Returns
     -------

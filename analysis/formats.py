@@ -29,7 +29,6 @@ def printable(text: str, width: int | None = None) -> str:
 
     Parameters
     ----------
-    text : str
     width : int, optional
         Maximum number of characters.
 

@@ -129,8 +129,6 @@ class Report(Displayed):
 
         Parameters
         ----------
-        ax : Axes, optional
-            By default the current ones.
         figure : str, optional
             "section-figure", as its file is named; by default the first.
 

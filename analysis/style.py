@@ -138,7 +138,6 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     ----------
     plot : callable
         ``plot(data, ax=ax)``.
-    data : DataFrame
     name : str
         Salt of the ids in the SVG.
     title : str, optional

@@ -30,7 +30,6 @@ def utility_shapes(trace: Trace, jobs: ArrayLike | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    trace : Trace
     jobs : array_like of int, optional
         Numbers of the jobs; by default four, spread evenly from the shortest to the longest
         deadline.
@@ -101,8 +100,6 @@ def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         Result of `utility_shapes`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     ax.fill_between(data.index, data[_ALL], color=style.PALE, linewidth=0, label=_ALL)
@@ -125,10 +122,6 @@ def label_decay(ax: Axes) -> Axes:
 
 def earned_shares(schedule: Schedule) -> pd.DataFrame:
     """Sort jobs by the share of their start value that they earned, in descending order.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------
@@ -154,8 +147,6 @@ def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: Axes | None = 
     Parameters
     ----------
     schedules : Schedule, or mapping of str to Schedule
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     if isinstance(schedules, Schedule):

@@ -38,10 +38,6 @@ def mean_values(N: int, Z: float, S: float) -> tuple[float, float, float]:
     S : float
         Mean service time.
 
-    Returns
-    -------
-    X, R, Q : float
-
     References
     ----------
     .. [1] M. Reiser, S. S. Lavenberg, "Mean-value analysis of closed multichain queuing networks",

@@ -59,13 +59,7 @@ class Form(DisplayedResult):
         return pd.DataFrame({name: np.ravel(v) for name, v in self._points().items()})
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw it over the response time; several points of its parameters as several lines.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            By default the current ones.
-        """
+        """Draw it over the response time; several points of its parameters as several lines."""
         from matplotlib import pyplot as plt
 
         ax = plt.gca() if ax is None else ax

@@ -254,8 +254,6 @@ class ModelResult(DisplayedResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         measures : tuple of str, optional
             Measures over the varying parameter; by default response times.
         """

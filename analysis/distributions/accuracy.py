@@ -20,10 +20,6 @@ _ROUNDING = 1e-12  # so that 110 s count as within 10 % of 100 s
 def run_over_estimate(trace: Trace) -> NDArray[np.float64]:
     """Return run time divided by estimate, for jobs that ran with an estimate above 0 [1]_.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     ndarray of float, shape (n,)
@@ -101,14 +97,7 @@ def popular_estimates(trace: Trace, *, n: int = 10) -> pd.DataFrame:
 
 
 def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the share of jobs by used part of the estimate, from `accuracy_histogram`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the share of jobs by used part of the estimate, from `accuracy_histogram`."""
     ax = style.current_axes(ax)
     width = data["above"].iloc[1]
     within, beyond = data.iloc[:-1], data.iloc[-1]

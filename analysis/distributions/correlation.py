@@ -144,12 +144,6 @@ def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw a correlation matrix from `Correlations.matrix`.
 
     The area of a circle shows the strength of the correlation, so no colour scale is needed.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     names = list(data)
@@ -183,14 +177,7 @@ def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw run times by job size, from `Correlations.sizes`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw run times by job size, from `Correlations.sizes`."""
     ax = style.current_axes(ax)
     at = np.arange(len(data))
     known = data["mean_low"] > 0

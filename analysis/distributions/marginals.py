@@ -42,10 +42,6 @@ _STATISTICS = {
 def quantities(trace: Trace) -> dict[str, NDArray[np.float64]]:
     """Return the measured quantities of the jobs that ran.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     dict of str to ndarray, shape (n_ran,)
@@ -214,8 +210,6 @@ def plot_cumulative(
     Parameters
     ----------
     data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     times : bool, default True
         Whether the values are times [s]; otherwise plain numbers.
     label : str, default "time"
@@ -234,14 +228,7 @@ def plot_cumulative(
 
 
 def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the job size classes from `size_classes`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the job size classes from `size_classes`."""
     ax = style.current_axes(ax)
     at, width = np.arange(len(data)), 0.4
     ax.bar(at, data["power_of_two"], -width, align="edge", color=style.BLUE, label="jobs, 2ⁿ")

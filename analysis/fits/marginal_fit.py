@@ -357,8 +357,6 @@ def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True)
     Parameters
     ----------
     data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     times : bool, default True
         Whether the values are times [s]; otherwise plain numbers.
     """
@@ -381,8 +379,6 @@ def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = 
     Parameters
     ----------
     data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     times : bool, default True
         Whether the values are times [s]; otherwise plain numbers.
     """

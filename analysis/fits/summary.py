@@ -157,14 +157,7 @@ def fit_marginals(
 
 
 def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the distances of the best families, from `MarginalFits.table`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the distances of the best families, from `MarginalFits.table`."""
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]
     of_all: dict[str, Any] = {

@@ -22,8 +22,6 @@ def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
     found : Anomalies
         Result of `workloadkit.find_anomalies`. Flurries are shown if they are more than slight;
         slight anomalies of other kinds are shaded lighter.
-    ax : Axes, optional
-        Default: the current Axes.
 
     Raises
     ------

@@ -109,8 +109,6 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         Its ``attrs["zone"]``, if not empty, is the time zone of the axis.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     zone = data.attrs.get("zone", "")
     ax = style.current_axes(ax)
@@ -135,8 +133,6 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         Without a time zone in ``attrs["zone"]``, days are numbered.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)

@@ -36,10 +36,6 @@ def waits_known(trace: Trace) -> bool:
 def summarize_load(trace: Trace) -> dict[str, Any]:
     """Return the load and utilization of a whole log.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     dict
@@ -186,8 +182,6 @@ def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = Tru
     ----------
     data : DataFrame
         If a column `date` holds the local time of each `begin`, the axis shows dates.
-    ax : Axes, optional
-        Default: the current Axes.
     machine : bool, default True
         Whether values are shares of a machine; otherwise they are processors.
     """
@@ -212,8 +206,6 @@ def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> A
     ----------
     data : DataFrame
         If a column `date` holds the local time of each `begin`, the axis shows dates.
-    ax : Axes, optional
-        Default: the current Axes.
     days : int, default 1
         Length of the intervals, for the label.
     """

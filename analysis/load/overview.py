@@ -35,10 +35,6 @@ _STATUS = {
 def coverage(trace: Trace) -> pd.DataFrame:
     """Report how many jobs have a known value in each field.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     DataFrame

@@ -187,14 +187,7 @@ def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
 
 
 def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw distributions of the daily concentration from `concentration_curves`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw distributions of the daily concentration from `concentration_curves`."""
     ax = style.current_axes(ax)
     plot_log_and_shuffled(
         data, ax, x="share of a day's jobs in the fullest bin", y="share of days", log=False
@@ -214,8 +207,6 @@ def plot_log_and_shuffled(
     ----------
     data : DataFrame
         Columns of the log and of a shuffled log in turn.
-    ax : Axes, optional
-        Default: the current Axes.
     x, y : str
         Labels of the axes.
     log : bool, default True

@@ -24,8 +24,6 @@ def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         By distance, three columns per quantity, from `side_by_side`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     names = data.columns[::3]
@@ -48,8 +46,6 @@ def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         One column per quantity; the first row is the log, the others are shuffled logs.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for i, name in enumerate(data):
@@ -79,8 +75,6 @@ def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         Result of `NearerIsMoreAlike.bars`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     y = np.arange(len(data))

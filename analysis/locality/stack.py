@@ -194,14 +194,7 @@ def stack_depths(
 
 
 def plot_stack_depths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the distributions of stack depth, from `StackDepths.curves`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the distributions of stack depth, from `StackDepths.curves`."""
     label = "position on the stack (1 is the top)"
     return plot_log_and_shuffled(data, ax, x=label, y="share of hits")
 

@@ -159,8 +159,6 @@ def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, title: str = "jobs 
     ----------
     data : DataFrame
         By number of the day, one column per log.
-    ax : Axes, optional
-        Default: the current Axes.
     title : str, default "jobs per day"
     """
     ax = style.current_axes(ax)

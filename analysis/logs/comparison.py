@@ -109,8 +109,6 @@ class LogComparison(AnalysisResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         distribution : str, optional
             One of `analysis.logs.distributions.DISTRIBUTIONS`; by default the first with data
             ("jobs_by_user" if the log has users).
@@ -212,7 +210,6 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
 
     Parameters
     ----------
-    trace : Trace
     sections : iterable of str, optional
         Some of `SECTIONS`.
 

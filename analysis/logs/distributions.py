@@ -243,8 +243,6 @@ def plot_overlaid(
     ----------
     data : DataFrame
         One of `LogComparison.curves`.
-    ax : Axes, optional
-        Default: the current Axes.
     distribution : str, default "jobs_by_user"
         Name of the distribution.
     others : str, default "others"
@@ -283,8 +281,6 @@ def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         Rows of `LogComparison.table`; measures that are 0 or unknown in the first log are left out.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     first = data.iloc[:, 0]

@@ -237,8 +237,6 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `LongRangeDependence.table`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     names = [name for name in METHODS if name in set(data["method"])]

@@ -158,8 +158,6 @@ def plot_fits(
     ----------
     data : DataFrame
         By `series`: `scale` [s], `value`, `line` (NaN outside the range of the fit).
-    ax : Axes, optional
-        Default: the current Axes.
     scale, value : str
         Labels of the axes.
     slopes : bool, default False

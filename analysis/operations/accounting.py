@@ -36,10 +36,6 @@ _SUMMED = (
 def accounted_jobs(trace: Trace) -> pd.DataFrame:
     """Return what a site accounts for, job by job.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     DataFrame
@@ -69,10 +65,6 @@ def accounted_jobs(trace: Trace) -> pd.DataFrame:
 
 def accounted_executions(trace: Trace) -> pd.DataFrame:
     """Return what each execution of the jobs used: one for most jobs, several for requeued ones.
-
-    Parameters
-    ----------
-    trace : Trace
 
     Returns
     -------

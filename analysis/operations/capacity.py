@@ -216,8 +216,6 @@ def plot_use(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `begin` and `end` [s], `date` if known, `in_use`, `waiting_procs` and `machine`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)

@@ -268,8 +268,6 @@ def plot_outcomes(
     ----------
     data : DataFrame
         `begin` and `end` [s], `date` if known, and the core-hours of each outcome.
-    ax : Axes, optional
-        Default: the current Axes.
     each : str, default "day"
         Length of a period, for the label.
     unit : str, default "core-hours"

@@ -36,10 +36,6 @@ _CLASSES = 24  # of sizes, for what fits
 def full_days(trace: Trace) -> pd.DataFrame:
     """Return jobs and hours of each day that lies wholly in the log's window.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     DataFrame
@@ -79,10 +75,6 @@ def full_hours(trace: Trace) -> pd.DataFrame:
     """Return the use of the machine and its queue in each hour of the log's window.
 
     A job is in the queue from when it is eligible, else from its submission, until it starts.
-
-    Parameters
-    ----------
-    trace : Trace
 
     Returns
     -------
@@ -165,13 +157,7 @@ class LargerMachine(AnalysisResult):
         return bool(self.calibration["holds"])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean waits.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Default: the current Axes.
-        """
+        """Draw the mean waits."""
         ax = style.current_axes(ax)
         ax.barh(self.waits.index, self.waits["mean"] / HOUR, color=style.BLUE)
         ax.invert_yaxis()

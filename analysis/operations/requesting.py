@@ -235,8 +235,6 @@ def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         By request: `share` and `core_share`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     place = np.arange(len(data))

@@ -41,10 +41,6 @@ class _Event(NamedTuple):
 def unusual(trace: Trace) -> pd.DataFrame:
     """Find unusual periods, also in a log that is too short for `workloadkit.find_anomalies`.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     DataFrame

@@ -288,8 +288,6 @@ def plot_days(
     Parameters
     ----------
     data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     column : {"utilization", "core_hours"}
     unit : str, default "core-hours"
         Unit of the hours, for the label; see `analysis.operations.accounting.hours_unit`.

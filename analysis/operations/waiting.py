@@ -290,14 +290,7 @@ def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
 
 
 def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the median and the 90th percentile of waits by class, from `waits_by`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the median and the 90th percentile of waits by class, from `waits_by`."""
     ax = style.current_axes(ax)
     place = np.arange(len(data))
     for column, colour, title in (

@@ -61,7 +61,6 @@ def predict(of: Parameters, going_on: GoingOn) -> tuple[pd.DataFrame, dict[str, 
     Parameters
     ----------
     of : Parameters
-    going_on : GoingOn
 
     Returns
     -------

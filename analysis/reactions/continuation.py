@@ -168,8 +168,6 @@ def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b
     ----------
     data : DataFrame
         `Continuation.points`.
-    ax : Axes, optional
-        Default: the current Axes.
     a, b : float
         Parameters of the fitted curve; NaN if there is none.
     """

@@ -180,8 +180,6 @@ def plot_predictors(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `Predictors.quantities`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]

@@ -48,8 +48,6 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `Reactions.medians`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for (metric, bins), colour, shift in zip(
@@ -91,8 +89,6 @@ def plot_think_time_bins(
     ----------
     data : DataFrame
         `Reactions.think_times`.
-    ax : Axes, optional
-        Default: the current Axes.
     bins : sequence of str
         Bins to draw; by default those of response time.
     """
@@ -125,8 +121,6 @@ def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `analysis.reactions.Reactions.expectations`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     titles = {"W": "waited up to 5 min", "E": "ran up to 5 min"}

@@ -123,8 +123,6 @@ def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `Signature.weeks`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     drawn = data[data["mean_work"] > 0]  # a logarithmic axis has no 0

@@ -176,8 +176,6 @@ def plot_by_group(
     ----------
     data : DataFrame
         With columns row, group, value, low and high.
-    ax : Axes, optional
-        Default: the current Axes.
     label : str
         Of the values, with their unit.
     log : bool

@@ -73,10 +73,6 @@ def comparable(trace: Trace) -> Trace:
 def measure_log(trace: Trace) -> dict[str, float]:
     """Compute the `MEASURES` of a log.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     dict of str to float
@@ -287,8 +283,6 @@ def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `UnitComparison.table`; measures that are 0 or unknown in the original are left out.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     data = data[data["original"].notna() & (data["original"] != 0)]

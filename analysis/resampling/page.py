@@ -190,8 +190,6 @@ def plot_pox_lines(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `ResamplingValidation.pox`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     first = data.iloc[:, 0].dropna()

@@ -81,8 +81,6 @@ class ResamplingValidation(AnalysisResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         distribution : str, default "jobs_by_user"
             One of those in `distributions`.
         """

@@ -108,10 +108,6 @@ class Comparison(Displayed):
     def pair(self, column: str) -> pd.DataFrame:
         """Return a column of `Schedule.jobs` under each schedule, one row per job.
 
-        Parameters
-        ----------
-        column : str
-
         Returns
         -------
         DataFrame

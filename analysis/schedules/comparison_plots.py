@@ -38,8 +38,6 @@ def plot_distributions(
     ----------
     comparison : Comparison
     quantity : {"wait", "response", "slowdown", "bounded_slowdown", "expansion_factor"}
-    ax : Axes, optional
-        Default: the current Axes.
     """
     if quantity not in QUANTITIES:
         raise ParameterError(f"quantity is {quoted(quantity)}; known: {', '.join(QUANTITIES)}")
@@ -50,14 +48,7 @@ def plot_distributions(
 
 
 def plot_queue_lengths(comparison: "Comparison", ax: Axes | None = None) -> Axes:
-    """Draw the number of waiting jobs over time under each schedule, as means of intervals.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the number of waiting jobs over time under each schedule, as means of intervals."""
     ax = style.current_axes(ax)
     schedules = list(comparison.schedules.values())
     begin = min(float(s.workload.submit[0]) for s in schedules)
@@ -114,12 +105,6 @@ def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     """Draw the relative differences from the reference, with their intervals.
 
     Metrics that are 0 for the reference are left out.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     table = comparison.differences
@@ -152,8 +137,6 @@ def plot_objective(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     ----------
     comparison : Comparison
         A comparison with weights.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     parts = comparison.contributions
     ax = style.current_axes(ax)
@@ -190,8 +173,6 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
     sweep : SweepResults
     metric : str, optional
         Default: the first; "saturated" is the share of the runs that saturate.
-    ax : Axes, optional
-        Default: the current Axes.
 
     Raises
     ------

@@ -31,10 +31,6 @@ _MOST_STEPS = 2000  # of a drawn curve; more are averaged in intervals
 def queue_length(schedule: Schedule) -> pd.DataFrame:
     """Count the waiting jobs over time.
 
-    Parameters
-    ----------
-    schedule : Schedule
-
     Returns
     -------
     DataFrame
@@ -54,10 +50,6 @@ def queue_length(schedule: Schedule) -> pd.DataFrame:
 
 def queue_distribution(schedule: Schedule) -> pd.DataFrame:
     """Measure the distribution of the queue length over time.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------
@@ -126,10 +118,6 @@ def _intervals(schedule: Schedule) -> NDArray[np.float64]:
 def by_run_class(schedule: Schedule) -> pd.DataFrame:
     """Measure the service by class of run time: at most a minute, at most ten, longer.
 
-    Parameters
-    ----------
-    schedule : Schedule
-
     Returns
     -------
     DataFrame
@@ -150,10 +138,6 @@ def by_run_class(schedule: Schedule) -> pd.DataFrame:
 def by_size_class(schedule: Schedule) -> pd.DataFrame:
     """Measure the service by class of job size, in the classes of `size_classes`.
 
-    Parameters
-    ----------
-    schedule : Schedule
-
     Returns
     -------
     DataFrame
@@ -170,10 +154,6 @@ def by_size_class(schedule: Schedule) -> pd.DataFrame:
 
 def by_user(schedule: Schedule) -> pd.DataFrame:
     """Measure the service of each user.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------
@@ -330,12 +310,6 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
     """Draw the number of waiting jobs over time.
 
     If it changes too often for a figure, the mean and maximum of each interval are drawn.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     queue = queue_length(schedule)
@@ -366,14 +340,7 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
 
 
 def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
-    """Draw the share of the time with at least a given number of waiting jobs.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the share of the time with at least a given number of waiting jobs."""
     ax = style.current_axes(ax)
     share = queue_distribution(schedule)["share"]
     ax.stairs(share, np.arange(share.size + 1) - 0.5, color=style.PALE, fill=True)
@@ -394,8 +361,6 @@ def plot_utilization(
     Parameters
     ----------
     schedule : Schedule
-    ax : Axes, optional
-        Default: the current Axes.
     edges : array_like, optional
         Edges of the intervals. [s]
     """
@@ -426,8 +391,6 @@ def plot_gantt(
     ----------
     schedule : Schedule or Trace
         Of a log, its recorded schedule.
-    ax : Axes, optional
-        Default: the current Axes.
     begin, until : float, optional
         The interval to show; by default the whole schedule. [s]
     """

@@ -160,14 +160,7 @@ def _at_most(at_least: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
 
 
 def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
-    """Draw the distribution of activity lengths, from the first to the last submission.
-
-    Parameters
-    ----------
-    comparison : ProductivityComparison
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the distribution of activity lengths, from the first to the last submission."""
     ax = style.current_axes(ax)
     for name, users, line in _lines(comparison.users):
         length = np.sort(users["activity_length"].to_numpy(dtype=np.float64))
@@ -183,14 +176,7 @@ def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = 
 
 
 def plot_weekly_cycles(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
-    """Draw the arrival rate by hour of the week.
-
-    Parameters
-    ----------
-    comparison : ProductivityComparison
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the arrival rate by hour of the week."""
     ax = style.current_axes(ax)
     for name, rate, line in _lines(comparison.weekly):
         ax.stairs(rate, np.arange(169), baseline=None, label=name, **line)
@@ -206,12 +192,6 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
     """Draw the share of the time with at most a given number of waiting jobs.
 
     The axis is linear from 0 to 1 and logarithmic above.
-
-    Parameters
-    ----------
-    comparison : ProductivityComparison
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     queue = comparison.queue
@@ -244,8 +224,6 @@ def plot_users(
     comparison : ProductivityComparison
     quantity : str, default "active_weeks"
         A column of `Productivity.users`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     known = [name for name in next(iter(comparison.users.values())) if name != "first"]
@@ -272,8 +250,6 @@ def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: Axes | None = None
         Values of the metric, by kind of simulation.
     metric : str
         A metric of `Schedule.describe`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     values = {name: np.asarray(of, dtype=np.float64) for name, of in runs.items()}

@@ -186,14 +186,7 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
 
 
 def plot_slowdown_ratio(ratio: SlowdownRatio, ax: Axes | None = None) -> Axes:
-    """Draw the mean slowdown ratio by week and over all jobs.
-
-    Parameters
-    ----------
-    ratio : SlowdownRatio
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the mean slowdown ratio by week and over all jobs."""
     ax = style.current_axes(ax)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.plot(ratio.weeks.index + 1, ratio.weeks["mean"], color=style.BLUE, label="weekly mean")

@@ -60,13 +60,7 @@ class MachineUse(AnalysisResult):
     waits: pd.DataFrame
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the utilization of each resource and partition.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Default: the current Axes.
-        """
+        """Draw the utilization of each resource and partition."""
         ax = style.current_axes(ax)
         used = pd.concat([self.resources["utilization"], self.partitions["utilization"]])
         ax.barh(used.index, used, color=style.BLUE)

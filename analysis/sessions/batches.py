@@ -176,8 +176,6 @@ def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `BatchAgreement.curves`; curves of all batches are not drawn.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     colours = {"common": style.MUTED, "unique": style.BLUE}
@@ -320,8 +318,6 @@ def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `SessionMethods.survival`. Max+Cut is not drawn: it coincides with Last+Cut.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for name, line in _LINES.items():
@@ -345,8 +341,6 @@ def plot_session_lengths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     data : DataFrame
         `SessionMethods.lengths`; Last, Arrival and the cut of 1 h are drawn.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     for name in ("Last+Cut 1 h", "Last", "Arrival"):

@@ -253,7 +253,6 @@ def jump_at_limit(
 
     Parameters
     ----------
-    way : Way
     length : ndarray of float, shape (n_sessions,)
         Session lengths. [s]
     user : ndarray of int, shape (n_sessions,)

@@ -192,14 +192,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame
 
 
 def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the sizes of sessions and batches from `size_shares`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the sizes of sessions and batches from `size_shares`."""
     ax = style.current_axes(ax)
     for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
         seen = data[name][data[name] > 0]

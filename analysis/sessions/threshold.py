@@ -169,8 +169,6 @@ def plot_inter_arrivals(
     ----------
     data : DataFrame
         `ThresholdSuggestion.curve`.
-    ax : Axes, optional
-        Default: the current Axes.
     suggestion, fixed : float, optional
         Thresholds to mark. [s]
     """
@@ -199,8 +197,6 @@ def plot_inter_arrival_slope(
     ----------
     data : DataFrame
         `ThresholdSuggestion.curve`.
-    ax : Axes, optional
-        Default: the current Axes.
     suggestion, fixed : float, optional
         Thresholds to mark. [s]
     """

@@ -39,8 +39,6 @@ def plot_site(
     Parameters
     ----------
     site : SiteDistributions
-    ax : Axes, optional
-        Default: the current Axes.
     what : str, default "batch_width"
         A distribution (cumulative shares), "hour" or "weekday".
 
@@ -64,8 +62,6 @@ def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -
     ----------
     data : DataFrame
         Result of `site_curves`.
-    ax : Axes, optional
-        Default: the current Axes.
     what : str
         Name of the distribution.
     """
@@ -115,14 +111,7 @@ def site_cycle(site: SiteDistributions, what: str) -> pd.DataFrame:
 
 
 def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw shares of jobs by hour or weekday from `site_cycle`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw shares of jobs by hour or weekday from `site_cycle`."""
     ax = style.current_axes(ax)
     for name, shares in data.items():
         edges = np.arange(len(shares) + 1)
@@ -147,8 +136,6 @@ def plot_empirical(of: Empirical, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     of : Empirical
-    ax : Axes, optional
-        Default: the current Axes.
     """
     ax = style.current_axes(ax)
     ax.plot(of.values, of.share_at_most(of.values), color=style.BLUE, drawstyle="steps-post")

@@ -22,14 +22,7 @@ from workloadkit.user_classes import EDGE, LONG_TERM, classify_users
 
 
 def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the cumulative number of distinct users by week, from `UserClasses.seen`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the cumulative number of distinct users by week, from `UserClasses.seen`."""
     ax = style.current_axes(ax)
     ax.axvline(EDGE / WEEK, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
     ax.plot(data.index, data["users"], color=style.BLUE)
@@ -43,14 +36,7 @@ def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_periods(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the distribution of activity periods, from `UserClasses.periods`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the distribution of activity periods, from `UserClasses.periods`."""
     ax = style.current_axes(ax)
     width = data.index[1] - data.index[0]
     total = data.sum(axis=1)
@@ -171,14 +157,7 @@ def jobs_by_rank(users: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the concentration curves from `concentration_curves`.
-
-    Parameters
-    ----------
-    data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the concentration curves from `concentration_curves`."""
     ax = style.current_axes(ax)
     ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
     for name, colour in zip(data, (style.BLUE, style.ORANGE), strict=True):
@@ -199,8 +178,6 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
     Parameters
     ----------
     data : DataFrame
-    ax : Axes, optional
-        Default: the current Axes.
     of : str, default "user"
         What is ranked, for the label.
     """

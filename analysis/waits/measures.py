@@ -40,10 +40,6 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
     A job becomes eligible when only other jobs keep it from starting: before, it depends on another
     job, is held, or has a later begin time. Only the side-car of an imported log has this time.
 
-    Parameters
-    ----------
-    trace : Trace
-
     Returns
     -------
     DataFrame
@@ -274,8 +270,6 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
     ----------
     data : DataFrame
         Result of `waits_over_time` with this percentile.
-    ax : Axes, optional
-        Default: the current Axes.
     percent : int, default 90
 
     Raises

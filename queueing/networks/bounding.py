@@ -78,8 +78,6 @@ class Bounds(DisplayedResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         measure : {"X", "R"}
         """
         from matplotlib import pyplot as plt

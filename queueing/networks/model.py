@@ -295,8 +295,6 @@ class NetworkResult(DisplayedResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         measure : {"Q", "U", "residence"}
         """
         from matplotlib import pyplot as plt

@@ -162,7 +162,6 @@ def thinking_given(
         Rates of moves up, with a part of 1 / Z per thinking user.
     down : ndarray, shape (n_levels - 1,)
         Rates of moves down, from level 1 on.
-    Z : float
     joining : ndarray, shape (n_levels - 1,)
         Rates of the moves down that add a thinking user.
     each : ndarray, shape (n_levels - 1,), optional

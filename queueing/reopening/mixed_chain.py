@@ -97,7 +97,6 @@ def solve_mixed_chain(
         Mean think time of all users.
     S : float
         Mean service time, above 0.
-    servers : int
     p : Probability
         Probability of another job of an open user, at one point.
 

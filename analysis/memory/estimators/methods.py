@@ -172,8 +172,6 @@ def interval(
 
     Parameters
     ----------
-    method : str
-    estimate : float
     n : int
         Length of the series.
     chosen : int, optional

@@ -171,7 +171,6 @@ def crosscheck_grids(
 
     Parameters
     ----------
-    model : str
     grids : iterable of mapping
         Parameters of each grid.
     settings, executor, progress

@@ -70,8 +70,6 @@ class CrossCheck(AnalysisResult):
 
         Parameters
         ----------
-        ax : Axes, optional
-            Default: the current Axes.
         measure : str, optional
             A measure of the table; by default all differences relative to the allowed ones.
 
@@ -105,14 +103,7 @@ _WORDS = {
 
 
 def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
-    """Draw the differences between simulation and theory, relative to the allowed difference.
-
-    Parameters
-    ----------
-    check : CrossCheck
-    ax : Axes, optional
-        Default: the current Axes.
-    """
+    """Draw the differences between simulation and theory, relative to the allowed difference."""
     ax = style.current_axes(ax)
     table = check.table[check.table["holds"].notna()]
     measures = list(dict.fromkeys(table["measure"]))
@@ -151,13 +142,6 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
 
     Bars are 95 % intervals. Of several varying parameters, the x axis has the number with the most
     values; there is one line per combination of the others.
-
-    Parameters
-    ----------
-    check : CrossCheck
-    measure : str
-    ax : Axes, optional
-        Default: the current Axes.
 
     Raises
     ------
@@ -201,13 +185,8 @@ def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
 
     Parameters
     ----------
-    check : CrossCheck
     ax : Axes, optional
         Axes to replace by the panels. Default: the current Axes.
-
-    Returns
-    -------
-    list of Axes
     """
     means = responses(check)
     axes = style.panels(style.current_axes(ax), len(means) + 1)

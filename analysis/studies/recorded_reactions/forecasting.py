@@ -114,7 +114,6 @@ def play(
         At least one.
     behaviours : dict of str to object
         Behaviours of users, by the names of `BEHAVIOURS`.
-    rng : Generator
     runs : int, default 3
         Runs of random users for each template.
     interrupted : {"requeue", "lose"}

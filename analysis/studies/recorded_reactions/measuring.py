@@ -111,7 +111,6 @@ def gains(found: Sequence[Played], users: str, *, pooled: bool = True) -> NDArra
     ----------
     found : sequence of Played
         Outages of one log, at least one.
-    users : str
     pooled : bool, default True
         Whether the change by an outage is the mean over all windows of the log; otherwise it is
         that of the window's templates.
@@ -298,8 +297,6 @@ def plot_hours(data: pd.DataFrame, ax: "Axes | None" = None) -> "list[Axes]":
     ----------
     data : DataFrame
         Result of `table_of`.
-    ax : Axes, optional
-        Default: the current Axes.
     """
     from workloadkit.analysis import style
 

@@ -120,7 +120,6 @@ def kinds_of(trace: Trace, down: NDArray[np.float64]) -> list[Kind]:
 
     Parameters
     ----------
-    trace : Trace
     down : ndarray, shape (n_outages, 2)
         Starts and ends. [s]
     """
@@ -201,7 +200,6 @@ def one_after_another(
 
     Parameters
     ----------
-    trace : Trace
     templates : sequence of Template
         At least one; a template may occur several times.
 
@@ -274,13 +272,11 @@ def synthetic_log(
 
     Parameters
     ----------
-    trace : Trace
     population : object
         Result of `population_of`.
     pairs : sequence of Pair
     users : str or object
         As of `workloadkit.simulate`.
-    rng : Generator
     interrupted : {"requeue", "lose"}
     """
     outages = down([pair.outage for pair in pairs], trace.header.procs)
