@@ -1,6 +1,6 @@
 """The results of the benchmark as a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -248,63 +248,57 @@ def _cases(results: BenchmarkResults) -> Section | None:
     if table.empty:
         return None
     best, everything = {}, []
-    keys = ["workload", "system", "users"]
-    for place, rows in table.groupby(keys, sort=False):
-        metrics = [name for name in results.metrics if rows[name].notna().any()]
-        best[", ".join(place)] = {
+    for place, rows in table.groupby(["workload", "system", "users"], sort=False):
+        case = ", ".join(place)
+        best[case] = {
             _title(name): _named(
                 rows[rows[f"{name}_best"] == 1].sort_values(name, kind="stable")["entry"].tolist()
             )
             for name in _DRAWN
         }
-        for row in rows.sort_values(MAIN, kind="stable").to_dict("records"):
-            named = of_runs(results.n_runs, row["saturated"])
-            ranks = sorted({int(row[f"{MAIN}_best"]), int(row[f"{MAIN}_worst"])})
-            for runs, suffix in zip(named, _SUFFIXES[: 1 + (row["saturated"] > 0)], strict=False):
-                cells = {"case": ", ".join(place), "entry": row["entry"], "runs": runs}
-                for name in metrics:
-                    form = _signed_duration if name == "added_wait" else partial(metric, name)
-                    mean, low, high = (row[f"{name}{suffix}{x}"] for x in ("", "_low", "_high"))
-                    cells[_title(name)] = with_interval(mean, low, high, form)
-                rank = "" if suffix else "–".join(map(str, ranks))
-                everything.append(cells | {"rank": rank})
+        metrics = [name for name in results.metrics if rows[name].notna().any()]
+        everything += _rows_of_case(case, rows, metrics, results.n_runs)
     text = pd.DataFrame.from_dict(best, orient="index").fillna("–")
-    best_rows = table[table[f"{MAIN}_best"] == 1]
-    in_front = best_rows["entry"].value_counts()
-    n_cases = len(best)
+    in_front = table[table[f"{MAIN}_best"] == 1]["entry"].value_counts()
     finding = (
         f"By {_title(MAIN)}, no entry is significantly better than {in_front.index[0]} in "
-        f"{in_front.iloc[0]} of {plural(n_cases, 'case')}."
+        f"{in_front.iloc[0]} of {plural(len(best), 'case')}."
     )
     shown = pd.DataFrame(everything).fillna("–").set_index("case")
     shown.index.name = None
-    return Section(
-        "cases",
-        "Cases",
-        finding,
-        (
-            "An entry is significantly better if the interval of its difference over the paired "
-            "runs excludes 0, at a level of 5 % divided by the number of other entries.",
-        ),
-        {},
-        (
-            Table(
-                "best",
-                "Entries of which none is significantly better, by metric, the best first.",
-                text,
-                text,
-                words=True,
-            ),
-            Table(
-                "all",
-                f"All results: means with 95 % intervals, and the confidence set of the rank by "
-                f"{_title(MAIN)}. Where runs saturate, a second row is of the others.",
-                table,
-                shown,
-                folded=True,
-            ),
-        ),
+    note = (
+        "An entry is significantly better if the interval of its difference over the paired "
+        "runs excludes 0, at a level of 5 % divided by the number of other entries."
     )
+    first = Table(
+        "best",
+        "Entries of which none is significantly better, by metric, the best first.",
+        text,
+        text,
+        words=True,
+    )
+    caption = (
+        f"All results: means with 95 % intervals, and the confidence set of the rank by "
+        f"{_title(MAIN)}. Where runs saturate, a second row is of the others."
+    )
+    tables = (first, Table("all", caption, table, shown, folded=True))
+    return Section("cases", "Cases", finding, (note,), tables=tables)
+
+
+def _rows_of_case(
+    case: str, table: pd.DataFrame, metrics: list[str], n_runs: int
+) -> Iterator[dict[str, str]]:
+    """Return the rows of all entries of a case: of all runs, and of those that do not saturate."""
+    for row in table.sort_values(MAIN, kind="stable").to_dict("records"):
+        named = of_runs(n_runs, row["saturated"])
+        ranks = sorted({int(row[f"{MAIN}_best"]), int(row[f"{MAIN}_worst"])})
+        for runs, suffix in zip(named, _SUFFIXES[: 1 + (row["saturated"] > 0)], strict=False):
+            cells = {"case": case, "entry": row["entry"], "runs": runs}
+            for name in metrics:
+                form = _signed_duration if name == "added_wait" else partial(metric, name)
+                mean, low, high = (row[f"{name}{suffix}{x}"] for x in ("", "_low", "_high"))
+                cells[_title(name)] = with_interval(mean, low, high, form)
+            yield cells | {"rank": "" if suffix else "–".join(map(str, ranks))}
 
 
 def _named(entries: list[str]) -> str:

@@ -1,7 +1,8 @@
 """Parts of a report: sections, tables and figures."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,39 @@ class Section:
             "tables": {table.name: table.to_dict() for table in self.tables},
             "figures": {figure.name: figure.to_dict() for figure in self.figures},
         }
+
+
+#: A part of a section, which `joined` adds to others.
+part = partial(Section, "", "")
+
+
+def joined(*parts: Section) -> Section:
+    """Join the parts of a section, in order; what the log cannot answer is among its last notes.
+
+    Name and title are those of the first part.
+
+    Examples
+    --------
+    >>> joined(Section("load", "Load", gaps=("Why?",)), part("It was high.", ("!",))).notes
+    ('!', 'Why?')
+    """
+    together: dict[str, Any] = {
+        name: tuple(one for part in parts for one in getattr(part, name))
+        for name in ("notes", "tables", "figures", "findings", "gaps")
+    }
+    together["notes"] += together["gaps"]
+    return replace(
+        parts[0],
+        finding=" ".join(part.finding for part in parts if part.finding),
+        values={name: value for part in parts for name, value in part.values.items()},
+        parameters={name: value for part in parts for name, value in part.parameters.items()},
+        **together,
+    )
+
+
+def unanswered(name: str, title: str, gap: str) -> Section:
+    """Return a section that only states why the log cannot answer it."""
+    return Section(name, title, notes=(gap,), gaps=(gap,))
 
 
 def shown(data: pd.DataFrame, columns: Columns) -> pd.DataFrame:

@@ -10,9 +10,10 @@ from workloadkit.queueing.inverse import (
     times_of_users,
     users_for_response,
 )
+from workloadkit.queueing.mixed_reopen import mixed
 from workloadkit.queueing.phases import operational_phases
 from workloadkit.queueing.probability import exponential, hyperbolic, table
-from workloadkit.queueing.product_form import closed, mixed
+from workloadkit.queueing.product_form import closed
 from workloadkit.queueing.reopening.model import reopen
 from workloadkit.queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
 from workloadkit.queueing.think_time import breaks

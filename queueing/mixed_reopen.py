@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -21,10 +21,10 @@ from workloadkit.queueing.arguments import (
 from workloadkit.queueing.closed_users import MixedResult
 from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
 from workloadkit.queueing.probability import Probability, as_probability
-from workloadkit.queueing.product_form import EXACT, USERS, mixed
+from workloadkit.queueing.product_form import EXACT, USERS, Method, closed_and_open, rules_of
 from workloadkit.queueing.reopening.laws import moment, phases, survival
 from workloadkit.queueing.reopening.thinkers import stability_rules
-from workloadkit.queueing.result import Exactness, ModelResult, Places
+from workloadkit.queueing.result import Exactness, ModelResult, Places, again
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,79 @@ def _kind(job: str) -> str:
     return "closed" if job == "closed" else "open"
 
 
-def mixed_reopen(
+def mixed(
+    lam: ArrayLike,
+    N: ArrayLike,
+    Z: ArrayLike,
+    S: ArrayLike,
+    servers: ArrayLike = 1,
+    method: Method = "formula",
+    p: ArrayLike | Callable[[Any], Any] | None = None,
+) -> MixedResult:
+    """Solve the mixed model: closed users as in `closed`, and open jobs with equal service [1]_.
+
+    Open jobs arrive in a Poisson process and need exponential service of the same mean, in the same
+    queue. They do not react, so they always take the share lam S of the servers, and closed users
+    get the rest. With one server, this is equivalent to a service time of s = S / (1 − lam S):
+
+    Xc = (1 − B) / s,  Rc = N / Xc − Z,  Ro = s (1 + Qc),  P(Ro > t) = P(N, a + t/s) / P(N, a),
+
+    with a = Z / s, and B and P as in `closed`. A closed job meets N − 1 other closed users, an open
+    job all N: Ro is longer than Rc, and grows without bound with N even if lam S < 1.
+
+    Parameters
+    ----------
+    lam : array_like
+        Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is the response time of a single
+        open job.
+    N, Z, S, servers, method
+        See `closed`.
+    p : array_like or callable, optional
+        If given, open jobs may be followed by other jobs of the same user, with this probability
+        (see `reopen`) and after think times with mean Z. Exact for a number, otherwise by the chain
+        of `reopen`; N must then be whole.
+
+    Returns
+    -------
+    MixedResult
+        With Xc, Rc, Qc, Uc of closed users, Ro, Qo, Uo of open jobs, X, R, Q, U of all jobs and
+        X_per_user of a closed user. Its job kinds are "closed" and "open". With p, a `MixedReopen`.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter violates its condition, or is not a number.
+
+    Warns
+    -----
+    QueueingWarning
+        If points of an array violate a condition; they are NaN.
+
+    References
+    ----------
+    .. [1] E. D. Lazowska, J. Zahorjan, G. S. Graham, K. C. Sevcik, "Quantitative System
+       Performance", Prentice-Hall, 1984, section 7.4.3; N. Zakay, PhD thesis, The Hebrew
+       University of Jerusalem, 2018, chapter 6, section III.
+
+    Examples
+    --------
+    >>> result = mixed(lam=0.5, N=2, Z=2, S=1)
+    >>> print(f"{result.Xc:.3f} {result.Rc:.3f} {result.Ro:.3f}")
+    0.400 3.000 4.400
+    >>> print(f"{result.ppf(0.9, 'closed'):.3f} {result.ppf(0.9, 'open'):.3f}")
+    6.544 8.886
+    """
+    if p is None:
+        found = closed_and_open(lam, N, Z, S, servers, method)
+        given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers, "p": p, "method": method}
+        return replace(found, solve=partial(again, mixed, given))
+    rules_of(method)
+    if method != "formula":
+        raise QueueingError(f"method is {quoted(method)}; with p it must be 'formula'")
+    return _with_successors(lam, N, Z, S, servers, p)
+
+
+def _with_successors(
     lam: ArrayLike,
     N: ArrayLike,
     Z: ArrayLike,
@@ -182,7 +254,7 @@ def _again(given: dict[str, Any], /, **changed: Any) -> MixedReopen:
             raise QueueingError(f"{name} is not a parameter; known: {', '.join(known)}")
     if not own.constant:
         now["p"] = own.with_values(changed)
-    return mixed_reopen(**now)
+    return _with_successors(**now)
 
 
 def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
@@ -192,7 +264,7 @@ def _exact(at: Mapping[str, Floats]) -> dict[str, Any]:
     with warnings.catch_warnings():
         # points without a solution have been reported
         warnings.simplefilter("ignore", QueueingWarning)
-        alike = mixed(Xo, at["N"], at["Z"], at["S"], at["servers"])
+        alike = closed_and_open(Xo, at["N"], at["Z"], at["S"], at["servers"])
     kept = {name: getattr(alike, name) for name in MixedResult.measures}
     return kept | {
         "Ro_first": alike.Ro,

@@ -1,8 +1,7 @@
 """Closed users, with or without an open stream of jobs, at one or several servers."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -160,7 +159,7 @@ def closed(
     [1.0, 1.643296, 80.0]
     """
     given = {"N": N, "Z": Z, "S": S, "servers": servers}
-    p = points([*USERS, *_rules(method)], **given)
+    p = points([*USERS, *rules_of(method)], **given)
     # NaN points stay NaN
     measures = _solve(p["N"] * 0.0, p, method)
     return ClosedResult(
@@ -174,84 +173,24 @@ def closed(
     )
 
 
-def mixed(
+def closed_and_open(
     lam: ArrayLike,
     N: ArrayLike,
     Z: ArrayLike,
     S: ArrayLike,
     servers: ArrayLike = 1,
     method: Method = "formula",
-    p: ArrayLike | Callable[[Any], Any] | None = None,
 ) -> MixedResult:
-    """Solve the mixed model: closed users as in `closed`, and open jobs with equal service [1]_.
-
-    Open jobs arrive in a Poisson process and need exponential service of the same mean, in the same
-    queue. They do not react, so they always take the share lam S of the servers, and closed users
-    get the rest. With one server, this is equivalent to a service time of s = S / (1 − lam S):
-
-    Xc = (1 − B) / s,  Rc = N / Xc − Z,  Ro = s (1 + Qc),  P(Ro > t) = P(N, a + t/s) / P(N, a),
-
-    with a = Z / s, and B and P as in `closed`. A closed job meets N − 1 other closed users, an open
-    job all N: Ro is longer than Rc, and grows without bound with N even if lam S < 1.
-
-    Parameters
-    ----------
-    lam : array_like
-        Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is the response time of a single
-        open job.
-    N, Z, S, servers, method
-        See `closed`.
-    p : array_like or callable, optional
-        If given, open jobs may be followed by other jobs of the same user, with this probability
-        (see `reopen`) and after think times with mean Z. Exact for a number, otherwise by the chain
-        of `reopen`; N must then be whole.
-
-    Returns
-    -------
-    MixedResult
-        With Xc, Rc, Qc, Uc of closed users, Ro, Qo, Uo of open jobs, X, R, Q, U of all jobs and
-        X_per_user of a closed user. Its job kinds are "closed" and "open". With p, a `MixedReopen`.
-
-    Raises
-    ------
-    QueueingError
-        If a parameter violates its condition, or is not a number.
-
-    Warns
-    -----
-    QueueingWarning
-        If points of an array violate a condition; they are NaN.
-
-    References
-    ----------
-    .. [1] E. D. Lazowska, J. Zahorjan, G. S. Graham, K. C. Sevcik, "Quantitative System
-       Performance", Prentice-Hall, 1984, section 7.4.3; N. Zakay, PhD thesis, The Hebrew
-       University of Jerusalem, 2018, chapter 6, section III.
-
-    Examples
-    --------
-    >>> result = mixed(lam=0.5, N=2, Z=2, S=1)
-    >>> print(f"{result.Xc:.3f} {result.Rc:.3f} {result.Ro:.3f}")
-    0.400 3.000 4.400
-    >>> print(f"{result.ppf(0.9, 'closed'):.3f} {result.ppf(0.9, 'open'):.3f}")
-    6.544 8.886
-    """
-    if p is not None:
-        from workloadkit.queueing.mixed_reopen import mixed_reopen
-
-        _rules(method)
-        if method != "formula":
-            raise QueueingError(f"method is {quoted(method)}; with p it must be 'formula'")
-        return mixed_reopen(lam, N, Z, S, servers, p)
+    """Solve `mixed` if open jobs have no successors; see there."""
     given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers}
-    at = points([not_negative("lam"), *USERS, *_rules(method), stable()], **given)
+    at = points([not_negative("lam"), *USERS, *rules_of(method), stable()], **given)
     lam, S, servers = at["lam"], at["S"], at["servers"]
     measures = _solve(lam, at, method)
     busy = lam * S / servers
     return MixedResult(
         parameters=at,
         exactness=EXACT,
-        solve=partial(again, mixed, {**given, "p": p, "method": method}),
+        solve=partial(again, closed_and_open, {**given, "method": method}),
         Xc=plain(measures.Xc),
         Rc=plain(measures.Rc),
         Qc=plain(measures.Qc),
@@ -262,7 +201,7 @@ def mixed(
     )
 
 
-def _rules(method: str) -> list[Condition]:
+def rules_of(method: str) -> list[Condition]:
     """Return the conditions of the method."""
     if method not in _METHODS:
         raise QueueingError(f"method is {quoted(method)}; it must be {' or '.join(_METHODS)}")

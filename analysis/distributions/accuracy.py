@@ -7,12 +7,26 @@ from numpy.typing import NDArray
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, duration, share
-from workloadkit.analysis.section import Figure, Section, Table, facts, shown
+from workloadkit.analysis.section import Columns, Figure, Section, Table, facts, shown
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 
 _TITLE = "Accuracy of the estimates"
 
+
+_SUMMARY: Columns = {
+    "jobs": ("n_jobs", count),
+    "mean": ("mean", share),
+    "median": ("median", share),
+    "ran longer than estimated": ("above_estimate", share),
+    "within 10 % of the estimate": ("within_10_percent", share),
+    "used less than 10 % of the estimate": ("below_10_percent", share),
+}
+_POPULAR: Columns = {
+    "estimate": ("estimate", duration),
+    "jobs": ("jobs", count),
+    "share": ("share", share),
+}
 
 _ROUNDING = 1e-12  # so that 110 s count as within 10 % of 100 s
 
@@ -115,9 +129,8 @@ def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def section(trace: Trace) -> Section:
     """Report the accuracy and the most frequent estimates."""
     if not trace.ran.any():
-        return Section(
-            "accuracy", _TITLE, notes=("No job of this log ran, so accuracy is unknown.",)
-        )
+        note = "No job of this log ran, so accuracy is unknown."
+        return Section("accuracy", _TITLE, notes=(note,))
     ratio = run_over_estimate(trace)
     if not ratio.size:
         note = "The log has no estimates (requested times)."
@@ -134,35 +147,13 @@ def section(trace: Trace) -> Section:
         "n_estimates": int(np.unique(estimate[estimate > 0]).size),
         "popular_share": float(popular["share"].sum()),
     }
-    ran = int(trace.ran.sum())
     notes = []
-    if ratio.size < ran:
-        notes.append(f"Left out: {plural(ran - ratio.size, 'job')} that ran without an estimate.")
-    summary = facts(
-        "summary",
-        "Run time / estimate of the jobs that ran with an estimate.",
-        {
-            "jobs": (values["n_jobs"], count(values["n_jobs"])),
-            "mean": (values["mean"], share(values["mean"])),
-            "median": (values["median"], share(values["median"])),
-            "ran longer than estimated": (
-                values["above_estimate"],
-                share(values["above_estimate"]),
-            ),
-            "within 10 % of the estimate": (
-                values["within_10_percent"],
-                share(values["within_10_percent"]),
-            ),
-            "used less than 10 % of the estimate": (
-                values["below_10_percent"],
-                share(values["below_10_percent"]),
-            ),
-        },
-    )
-    columns = {"estimate": ("estimate", duration), "jobs": ("jobs", count)}
-    text = shown(popular, columns | {"share": ("share", share)})
+    if without := int(trace.ran.sum()) - ratio.size:
+        notes.append(f"Left out: {plural(without, 'job')} that ran without an estimate.")
+    caption = "Run time / estimate of the jobs that ran with an estimate."
+    rows = {title: (values[name], form(values[name])) for title, (name, form) in _SUMMARY.items()}
+    text = shown(popular, _POPULAR)
     text.index = pd.RangeIndex(1, len(text) + 1)
-    table = Table("popular", "The most popular estimates.", popular, text)
     figure = Figure(
         "histogram",
         "Run time / estimate",
@@ -182,4 +173,8 @@ def section(trace: Trace) -> Section:
             f"The most popular {plural(len(popular), 'estimate')} cover "
             f"{share(values['popular_share'])} of the jobs."
         )
-    return Section("accuracy", _TITLE, finding, tuple(notes), values, (summary, table), (figure,))
+    tables = (
+        facts("summary", caption, rows),
+        Table("popular", "The most popular estimates.", popular, text),
+    )
+    return Section("accuracy", _TITLE, finding, tuple(notes), values, tables, (figure,))

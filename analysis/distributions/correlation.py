@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
 from workloadkit.analysis.distributions.marginals import quantities, size_class
-from workloadkit.analysis.distributions.rank_tables import (
+from workloadkit.analysis.distributions.rank_correlation import (
     CLASSES,
-    class_tables,
-    table_kendall,
-    table_spearman,
+    LEAST_JOBS,
+    Coded,
+    correlate,
 )
 from workloadkit.analysis.formats import coefficient, count, duration, with_interval
 from workloadkit.analysis.section import (
@@ -26,6 +25,8 @@ from workloadkit.analysis.section import (
     Figure,
     Section,
     Table,
+    joined,
+    part,
     shown,
     shown_intervals,
 )
@@ -43,14 +44,10 @@ PROPERTIES = {
     "inter_arrival": "inter-arrival time",
 }
 
-#: Minimum number of jobs for a correlation.
-LEAST_JOBS = 10
-
-
 _TITLE = "Correlations"
 _NOTABLE = 0.1  # least correlation reported if there is no interval
 _SHORT = {"inter_arrival": "gap before"}
-_KINDS = ("spearman", "kendall", "pearson_log")
+_KINDS = {"spearman": "Spearman", "kendall": "Kendall", "pearson_log": "Pearson, of logarithms"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +128,9 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
         elif seen.min() == seen.max():
             left_out[name] = "it is the same for all jobs"
     user, weights = _draws(trace.column("user")[ran], rng)
-    coded = {name: _Coded.of(values[name]) for name in PROPERTIES if name not in left_out}
+    coded = {name: Coded.of(values[name]) for name in PROPERTIES if name not in left_out}
     rows = [
-        {"first": first, "second": second, **_pair(coded[first], coded[second], user, weights)}
+        {"first": first, "second": second, **correlate(coded[first], coded[second], user, weights)}
         for first, second in combinations(coded, 2)
     ]
     table = pd.DataFrame(rows, columns=["first", "second", *_COLUMNS])
@@ -219,66 +216,56 @@ def section(trace: Trace) -> Section:
     ]
     if (trace.column("user")[trace.ran] == UNKNOWN).all():
         notes.append("No user is known; intervals need users.")
-    sizes = found.sizes
+    parameters = {"correlation_classes": CLASSES, "seed": SEED}
+    return joined(
+        Section("correlations", _TITLE, notes=tuple(notes), parameters=parameters),
+        *([_of_pairs(found)] if len(found.table) else []),
+        _of_sizes(found.sizes),
+    )
+
+
+def _of_pairs(found: Correlations) -> Section:
+    """Describe the correlations."""
+    pairs = list(zip(found.table["first"], found.table["second"], strict=True))
+    rows = found.table.assign(pair=[f"{PROPERTIES[a]}, {PROPERTIES[b]}" for a, b in pairs])
+    text = shown(rows, {"pair": ("pair", str), "n": ("jobs", count)}).set_index("pair")
+    for kind, title in _KINDS.items():
+        text[title] = shown_intervals(rows, kind, coefficient)
+    caption = "Correlations between properties of jobs, with 95 % intervals."
+    figure = Figure(
+        "map",
+        "Rank correlations",
+        "Spearman's rank correlation between properties of jobs. Larger circles mean stronger "
+        "correlations.",
+        found.matrix(),
+        plot_correlations,
+    )
+    numbers = found.table[list(_COLUMNS)].to_dict("records")
+    values = {f"{a}_{b}": row for (a, b), row in zip(pairs, numbers, strict=True)}
+    tables = (Table("pairs", caption, found.table, text.rename_axis(None)),)
+    return part(_finding(found.table), values=values, tables=tables, figures=(figure,))
+
+
+def _of_sizes(sizes: pd.DataFrame) -> Section:
+    """Describe the run times by size."""
     text = shown(sizes, _SIZES)
     text["mean run time"] = shown_intervals(sizes, "mean", duration)
-    tables = [
-        Table(
-            "sizes",
-            "Run time by number of processors, in classes up to a power of two, with 95 % "
-            "intervals (bootstrap over users).",
-            sizes,
-            text.set_index("processors").rename_axis(None),
-        )
-    ]
-    figures = [
-        Figure(
-            "sizes",
-            "Run time by size",
-            "Mean and median run time by number of processors; bars are 95 % intervals of the "
-            "means (bootstrap over users).",
-            sizes,
-            plot_sizes,
-        )
-    ]
-    if len(found.table):
-        rows = found.table.assign(
-            pair=[f"{PROPERTIES[a]}, {PROPERTIES[b]}" for a, b in _pairs(found.table)]
-        )
-        text = shown(rows, {"pair": ("pair", str), "n": ("jobs", count)}).set_index("pair")
-        for kind, title in zip(
-            _KINDS, ("Spearman", "Kendall", "Pearson, of logarithms"), strict=True
-        ):
-            text[title] = [_cell(row, kind) for row in rows.to_dict("records")]
-        caption = "Correlations between properties of jobs, with 95 % intervals."
-        tables.insert(0, Table("pairs", caption, found.table, text.rename_axis(None)))
-        figures.insert(
-            0,
-            Figure(
-                "map",
-                "Rank correlations",
-                "Spearman's rank correlation between properties of jobs. Larger circles mean "
-                "stronger correlations.",
-                found.matrix(),
-                plot_correlations,
-            ),
-        )
-    values = {
-        f"{a}_{b}": row
-        for (a, b), row in zip(
-            _pairs(found.table), found.table[list(_COLUMNS)].to_dict("records"), strict=True
-        )
-    }
-    return Section(
-        "correlations",
-        _TITLE,
-        _finding(found.table),
-        tuple(notes),
-        values,
-        tuple(tables),
-        tuple(figures),
-        {"correlation_classes": CLASSES, "seed": SEED},
+    table = Table(
+        "sizes",
+        "Run time by number of processors, in classes up to a power of two, with 95 % intervals "
+        "(bootstrap over users).",
+        sizes,
+        text.set_index("processors").rename_axis(None),
     )
+    figure = Figure(
+        "sizes",
+        "Run time by size",
+        "Mean and median run time by number of processors; bars are 95 % intervals of the means "
+        "(bootstrap over users).",
+        sizes,
+        plot_sizes,
+    )
+    return part(tables=(table,), figures=(figure,))
 
 
 _COLUMNS = ("n", *(f"{kind}{end}" for kind in _KINDS for end in ("", "_low", "_high")), "n_log")
@@ -301,88 +288,6 @@ def _draws(
     if not users.size:
         return place, np.full((1, 1), np.nan)
     return place, resample_users(users.size, rng=rng)
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """Values, and the place of each among the distinct ones, so that each pair need not sort."""
-
-    values: NDArray[np.float64]
-    code: NDArray[Any]  # -1: unknown
-    n_distinct: int
-
-    @classmethod
-    def of(cls, values: NDArray[np.float64]) -> "_Coded":
-        known = np.isfinite(values)
-        distinct, place = np.unique(values[known], return_inverse=True)
-        small = distinct.size <= np.iinfo(np.int16).max  # short integers are sorted by radix
-        code = np.full(values.size, -1, np.int16 if small else np.int64)
-        code[known] = place
-        return cls(values, code, distinct.size)
-
-    def ranks(self, jobs: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return ranks from 1 among some jobs; ties have their mean rank."""
-        counts = np.bincount(self.code[jobs], minlength=self.n_distinct)
-        return (np.cumsum(counts) - counts + (counts + 1) / 2)[self.code[jobs]]
-
-
-def _pair(
-    first: _Coded, second: _Coded, user: NDArray[np.int64], weights: NDArray[np.float64]
-) -> dict[str, float]:
-    """Return the three correlations of two properties, with intervals."""
-    from scipy import stats
-
-    both = (first.code >= 0) & (second.code >= 0)
-    x, y, user = first.values[both], second.values[both], user[both]
-    above = (x > 0) & (y > 0)
-    found: dict[str, float] = {"n": x.size, "n_log": int(above.sum())}
-    rank_x, rank_y = first.ranks(both), second.ranks(both)
-    found["spearman"] = _linear(rank_x, rank_y)
-    varies = not np.isnan(found["spearman"])
-    found["kendall"] = np.nan
-    if varies:
-        found["kendall"] = float(stats.kendalltau(first.code[both], second.code[both]).statistic)
-    log_x, log_y = np.log(x[above]), np.log(y[above])
-    found["pearson_log"] = _linear(log_x, log_y)
-    draws = dict.fromkeys(_KINDS, np.full(len(weights), np.nan))
-    if varies and (user >= 0).any():
-        of_known = user >= 0
-        tables = class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
-        whole = class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
-        for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
-            draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
-    if not np.isnan(found["pearson_log"]):
-        draws["pearson_log"] = _linear_draws(log_x, log_y, user[above], weights)
-    for kind, values in draws.items():
-        low, high = np.clip(interval(values), -1, 1).tolist()
-        found |= {f"{kind}_low": low, f"{kind}_high": high}
-    return found
-
-
-def _linear(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return Pearson's correlation; NaN for fewer than ten values or a constant."""
-    if x.size < LEAST_JOBS or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return np.nan
-    x, y = x - x.mean(), y - y.mean()
-    spread = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
-    return float(np.clip((x * y).sum() / spread, -1, 1)) if spread > 0 else np.nan
-
-
-def _linear_draws(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    user: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return Pearson's correlation in each draw, from the sums of each user."""
-    known, n_users = user >= 0, weights.shape[1]
-    x, y, user = x[known] - x.mean(), y[known] - y.mean(), user[known]
-    parts = (np.ones(x.size), x, y, x * x, y * y, x * y)
-    sums = np.stack([np.bincount(user, part, minlength=n_users) for part in parts], axis=1)
-    n, sx, sy, sxx, syy, sxy = np.tensordot(weights, sums, 1).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = (sxx - sx**2 / n) * (syy - sy**2 / n)
-        return np.where(spread > 0, (sxy - sx * sy / n) / np.sqrt(spread), np.nan)
 
 
 def _sizes(
@@ -409,12 +314,8 @@ def _sizes(
     return sizes[sizes["jobs"] > 0].reset_index(drop=True)
 
 
-def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(table["first"], table["second"], strict=True))
-
-
-def _cell(row: dict, kind: str) -> str:
-    value, low, high = (row[f"{kind}{end}"] for end in ("", "_low", "_high"))
+def _spearman(row: dict[str, float]) -> str:
+    value, low, high = (row[f"spearman{end}"] for end in ("", "_low", "_high"))
     return with_interval(value, low, high, coefficient)
 
 
@@ -431,7 +332,7 @@ def _finding(table: pd.DataFrame) -> str:
                 text = "Larger jobs run shorter"
             else:
                 text = "No significant correlation between size and run time"
-            sentences.append(f"{text}: rank correlation {_cell(row, _KINDS[0])}.")
+            sentences.append(f"{text}: rank correlation {_spearman(row)}.")
     others = known[~((known["first"] == "procs") & (known["second"] == "run"))]
     sure = (others["spearman_low"] > 0) | (others["spearman_high"] < 0)
     sure |= others["spearman_low"].isna() & (others["spearman"].abs() > _NOTABLE)
@@ -441,6 +342,6 @@ def _finding(table: pd.DataFrame) -> str:
         sentences.append(
             f"The strongest {'other ' if sentences else ''}correlation is {sign}, between "
             f"{PROPERTIES[row['first']]} and {PROPERTIES[row['second']]}: rank correlation "
-            f"{_cell(row, _KINDS[0])}."
+            f"{_spearman(row)}."
         )
     return " ".join(sentences)

@@ -295,36 +295,31 @@ def section(trace: Trace) -> Section:
         )
     )
     if numbers["bounded_slowdown"]["count"]:
-        figures.append(
-            Figure(
-                "bounded_slowdown",
-                "Distribution of bounded slowdowns",
-                "Share of the jobs with a bounded slowdown, max(1, (wait + run) / max(run, "
-                f"{metrics.SLOWDOWN_BOUND:g} s)), of at most the value on the x axis. The axis is "
-                "logarithmic.",
-                cumulative_shares({"bounded slowdown": samples["bounded_slowdown"]}),
-                partial(plot_cumulative, times=False, label="bounded slowdown"),
-            )
-        )
+        figures.append(_slowdowns(samples["bounded_slowdown"]))
     serial = float(np.mean(samples["procs"] == 1))
     powers = float(sizes["power_of_two"].sum())
-    values = {**numbers, "serial_share": serial, "power_of_two_share": powers}
+    caption = "Distributions over the jobs that ran."
     return Section(
         "marginals",
         title,
         _finding(numbers, serial, powers),
         tuple(notes),
-        values,
-        (
-            summary_table(
-                numbers,
-                "Distributions over the jobs that ran.",
-                titles=_TITLES,
-                times=_TIMES,
-            ),
-        ),
+        {**numbers, "serial_share": serial, "power_of_two_share": powers},
+        (summary_table(numbers, caption, titles=_TITLES, times=_TIMES),),
         tuple(figures),
         {"slowdown_bound": metrics.SLOWDOWN_BOUND},
+    )
+
+
+def _slowdowns(sample: NDArray[np.float64]) -> Figure:
+    return Figure(
+        "bounded_slowdown",
+        "Distribution of bounded slowdowns",
+        "Share of the jobs with a bounded slowdown, max(1, (wait + run) / max(run, "
+        f"{metrics.SLOWDOWN_BOUND:g} s)), of at most the value on the x axis. The axis is "
+        "logarithmic.",
+        cumulative_shares({"bounded slowdown": sample}),
+        partial(plot_cumulative, times=False, label="bounded slowdown"),
     )
 
 

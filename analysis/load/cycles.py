@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import number, share, with_interval
 from workloadkit.analysis.load.hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
-from workloadkit.analysis.section import SEED, Figure, Section, Table, shown
+from workloadkit.analysis.section import SEED, Figure, Section, Table, joined, part, shown
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace, check_trace
 
 _HOUR = 3600
+_TITLE = "Daily and weekly cycle"
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -159,24 +160,30 @@ def section(trace: Trace) -> Section:
     """Report the daily and weekly cycle of arrivals."""
     trace = trace.within_window()
     clock, submit = Clock.of(trace), trace.column("submit")
-    notes = [clock.note] if clock.note else []
+    notes = (clock.note,) if clock.note else ()
     span = float(np.ptp(submit))
     if span < DAY:
-        notes.append("The submissions span less than a day, so there is no cycle to show.")
-        return Section("cycles", "Daily and weekly cycle", notes=tuple(notes))
+        short = "The submissions span less than a day, so there is no cycle to show."
+        return Section("cycles", _TITLE, notes=(*notes, short))
     week = weekly_cycle(trace)
     day = daily_cycle(week, weekend=clock.known)
-    zone = clock.zone
-    where = f"local time ({zone})" if zone else "time since second 0 of the log"
-    figures = [
-        Figure(
-            "daily",
-            "Daily cycle",
-            f"Mean arrivals by hour of the day, in {where}.",
-            day,
-            plot_daily_cycle,
-        )
-    ]
+    parts = [Section("cycles", _TITLE, notes=notes), _daily(day, clock.zone)]
+    if clock.zone and span >= WEEK:
+        parts.append(_working_hours(trace))
+    elif not clock.zone:
+        unknown = "The shares of jobs by day and on weekdays are unknown, too."
+        parts.append(part(notes=(unknown,)))
+    short = "The submissions span less than a week, so there is no weekly cycle to show."
+    parts.append(_weekly(week, day, clock.zone) if span >= WEEK else part(notes=(short,)))
+    return joined(*parts, part(parameters={"seed": SEED}))
+
+
+def _local(zone: str) -> str:
+    return f"local time ({zone})" if zone else "time since second 0 of the log"
+
+
+def _daily(day: pd.DataFrame, zone: str) -> Section:
+    """Describe the rates by hour of the day."""
     busiest, quietest = int(day["all"].idxmax()), int(day["all"].idxmin())
     peak = day["all"].max() / day["all"].mean()
     values = {
@@ -191,51 +198,36 @@ def section(trace: Trace) -> Section:
         if zone
         else f"The busiest hour of the day has {number(peak)} times the mean arrivals."
     )
-    tables = []
-    if zone and span >= WEEK:
-        text, shares = _working_hours(trace)
-        finding += text
-        values |= shares
-        notes.append(
-            "Brackets hold 95 % intervals (bootstrap over users, with all their jobs). Published "
-            f"shares are {share(PUBLISHED_DAY)} during the day and {share(PUBLISHED_WEEKDAYS)} on "
-            "weekdays (Shmueli 2008, five logs)."
-        )
-    elif not zone:
-        notes.append("The shares of jobs by day and on weekdays are unknown, too.")
-    if span >= WEEK:
-        caption = f"Mean arrivals by hour of the week, in {where}; lines mark midnight."
-        figures.append(Figure("weekly", "Weekly cycle", caption, week, plot_weekly_cycle))
-        days = _by_day(week, DAY_NAMES if zone else tuple(f"day {i}" for i in range(1, 8)))
-        tables.append(_table_of_days(days))
-        if zone:
-            rates = day[["weekdays", "weekend"]].sum()
-            values["weekend_to_weekday"] = rates["weekend"] / rates["weekdays"]
-            finding += (
-                f" A weekend day has {share(values['weekend_to_weekday'])} of the "
-                "arrivals of a weekday."
-            )
-    else:
-        notes.append("The submissions span less than a week, so there is no weekly cycle to show.")
-    return Section(
-        "cycles",
-        "Daily and weekly cycle",
-        finding,
-        tuple(notes),
-        values,
-        tuple(tables),
-        tuple(figures),
-        {"seed": SEED},
-    )
+    caption = f"Mean arrivals by hour of the day, in {_local(zone)}."
+    figure = Figure("daily", "Daily cycle", caption, day, plot_daily_cycle)
+    return part(finding, values=values, figures=(figure,))
 
 
-def _working_hours(trace: Trace) -> tuple[str, dict[str, float]]:
+def _weekly(week: pd.DataFrame, day: pd.DataFrame, zone: str) -> Section:
+    """Describe the rates by hour of the week and by weekday."""
+    caption = f"Mean arrivals by hour of the week, in {_local(zone)}; lines mark midnight."
+    figure = Figure("weekly", "Weekly cycle", caption, week, plot_weekly_cycle)
+    days = _by_day(week, DAY_NAMES if zone else tuple(f"day {i}" for i in range(1, 8)))
+    finding, values = "", {}
+    if zone:
+        rates = day[["weekdays", "weekend"]].sum()
+        values["weekend_to_weekday"] = relative = rates["weekend"] / rates["weekdays"]
+        finding = f"A weekend day has {share(relative)} of the arrivals of a weekday."
+    tables = (_table_of_days(days),)
+    return part(finding, values=values, tables=tables, figures=(figure,))
+
+
+def _working_hours(trace: Trace) -> Section:
     """Describe the shares of jobs submitted during the day and on weekdays."""
     found = working_hours(trace, rng=SEED)
     day = with_interval(found.day, *found.day_interval)
     weekdays = with_interval(found.weekdays, *found.weekdays_interval)
-    text = f" {day} of the jobs are submitted from 7:30 to 17:30, {weekdays} on Monday to Friday."
-    return text, {
+    note = (
+        "Brackets hold 95 % intervals (bootstrap over users, with all their jobs). Published "
+        f"shares are {share(PUBLISHED_DAY)} during the day and {share(PUBLISHED_WEEKDAYS)} on "
+        "weekdays (Shmueli 2008, five logs)."
+    )
+    values = {
         "day_share": found.day,
         "day_share_low": found.day_interval[0],
         "day_share_high": found.day_interval[1],
@@ -243,6 +235,8 @@ def _working_hours(trace: Trace) -> tuple[str, dict[str, float]]:
         "weekday_share_low": found.weekdays_interval[0],
         "weekday_share_high": found.weekdays_interval[1],
     }
+    text = f"{day} of the jobs are submitted from 7:30 to 17:30, {weekdays} on Monday to Friday."
+    return part(text, (note,), values)
 
 
 def _hours_covered(clock: Clock, first: float, last: float) -> NDArray[np.float64]:

@@ -21,6 +21,12 @@ _ABOUT = {
     "Version": "format version",
 }
 
+_DATES = {
+    "first_submit_date": "first submission",
+    "last_submit_date": "last submission",
+    "last_end_date": "last end",
+}
+
 _STATUS = {
     -1: "unknown",
     0: "failed",
@@ -103,8 +109,7 @@ def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
     values: dict[str, Any] = {
         "first_submit": float(trace.column("submit").min()),
         "last_submit": float(trace.column("submit").max()),
-        "n_before_window": int((trace.column("submit") < trace.window.begin).sum()),
-        "n_after_window": int((trace.column("submit") > trace.window.until).sum()),
+        **_values_of_window(trace),
     }
     window = _rows_of_window(trace, Clock.of(trace), values)["complete from"][1]
     if outside := values["n_before_window"] + values["n_after_window"]:
@@ -188,26 +193,65 @@ def _irregular(trace: Trace) -> dict[str, str]:
 
 def section(trace: Trace) -> Section:
     """Report the machine, the time span and the jobs of the log."""
-    clock, machine, ran = Clock.of(trace), trace.header.procs, trace.ran
-    first, last = span(trace)
-    submit, window = trace.column("submit"), trace.window
-    submit_span = float(np.ptp(submit))
-    fields = coverage(trace)
+    clock, machine, fields = Clock.of(trace), trace.header.procs, coverage(trace)
     users = int(fields.loc["user", "distinct"])
+    first, last = span(trace)
     values: dict[str, Any] = {
         "n_jobs": trace.n_jobs,
-        "n_ran": int(ran.sum()),
+        "n_ran": int(trace.ran.sum()),
         "n_users": users,
         "machine": machine,
         "first_submit": first,
-        "last_submit": first + submit_span,
+        "last_submit": first + float(np.ptp(trace.column("submit"))),
         "last_end": last,
+        **_values_of_window(trace),
+    }
+    dates = ""
+    if clock.known:
+        ends = clock.dates([first, values["last_submit"], last])
+        values |= dict(zip(_DATES, ends, strict=True)) | {"time_zone": clock.zone}
+        opened, closed = map(day, clock.dates([trace.window.begin, trace.window.until]))
+        dates = f" ({opened} to {closed})" if opened != closed else f" ({opened})"
+    of_users = f" of {plural(users, 'user')}" if users else ""
+    on_machine = f" on {plural(machine, 'processor')}" if machine else ""
+    finding = (
+        f"{plural(trace.n_jobs, 'job')}{of_users} over {duration(trace.window.length)}{dates}"
+        f"{on_machine}."
+    )
+    if outside := values["n_before_window"] + values["n_after_window"]:
+        finding += (
+            f" {plural(outside, 'of them was', 'of them were')} submitted outside this window. "
+            "Rates are measured within the window, where the log is complete."
+        )
+    if never := trace.n_jobs - values["n_ran"]:
+        finding += f" {plural(never, 'job')} never ran."
+    tables = [
+        facts("summary", "Log, machine and jobs.", _rows(trace, clock, values, fields)),
+        _table_of_status(trace),
+        _table_of_fields(fields),
+    ]
+    if trace.header.entries:
+        tables.append(_table_of_header(trace))
+    notes = (clock.note,) if clock.note else ()
+    return Section("overview", "Overview", finding, notes, values, tuple(tables))
+
+
+def _values_of_window(trace: Trace) -> dict[str, Any]:
+    submit, window = trace.column("submit"), trace.window
+    return {
         "window_begin": window.begin,
         "window_until": window.until,
         "window_is_stated": window.is_stated,
         "n_before_window": int((submit < window.begin).sum()),
         "n_after_window": int((submit > window.until).sum()),
     }
+
+
+def _rows(
+    trace: Trace, clock: Clock, values: dict[str, Any], fields: pd.DataFrame
+) -> dict[str, tuple[Any, str]]:
+    """Return the rows of the summary."""
+    machine = values["machine"]
     rows: dict[str, tuple[Any, str]] = {
         "log": (trace.name, trace.name),
         **_rows_of_window(trace, clock, values),
@@ -217,18 +261,13 @@ def section(trace: Trace) -> Section:
             rows[title] = (text, text)
     size = count(machine) if machine else "unknown"
     rows["processors"] = (machine, trace.header.get("MaxProcs") or size)
-    dates = ""
     if clock.known:
-        begin, until, ends = clock.dates([first, values["last_submit"], last])
-        values |= {"first_submit_date": begin, "last_submit_date": until, "last_end_date": ends}
-        values["time_zone"] = clock.zone
-        rows["first submission"] = (begin, f"{day(begin)}, {begin:%H:%M}")
-        rows["last submission"] = (until, f"{day(until)}, {until:%H:%M}")
-        rows["last end"] = (ends, f"{day(ends)}, {ends:%H:%M}")
+        for name, title in _DATES.items():
+            date = values[name]
+            rows[title] = (date, f"{day(date)}, {date:%H:%M}")
         rows["time zone"] = (clock.zone, clock.zone)
-        opened, closed = map(day, clock.dates([window.begin, window.until]))
-        dates = f" ({opened} to {closed})" if opened != closed else f" ({opened})"
-    rows["submissions span"] = (submit_span, duration(submit_span))
+    length = float(np.ptp(trace.column("submit")))
+    rows["submissions span"] = (length, duration(length))
     rows["jobs"] = (trace.n_jobs, count(trace.n_jobs))
     rows |= _jobs_that_never_ran(trace)
     for name in ("user", "group", "executable", "queue", "partition"):
@@ -241,30 +280,7 @@ def section(trace: Trace) -> Section:
         rows["utility functions"] = (n_utilities, plural(n_utilities, "job"))
     if trace.digest:
         rows["SHA-256"] = (trace.digest, trace.digest)
-
-    of_users = f" of {plural(users, 'user')}" if users else ""
-    on_machine = f" on {plural(machine, 'processor')}" if machine else ""
-    finding = (
-        f"{plural(trace.n_jobs, 'job')}{of_users} over {duration(window.length)}{dates}"
-        f"{on_machine}."
-    )
-    if outside := values["n_before_window"] + values["n_after_window"]:
-        finding += (
-            f" {plural(outside, 'of them was', 'of them were')} submitted outside this window. "
-            "Rates are measured within the window, where the log is complete."
-        )
-        "Rates are measured within the window, where the log is complete."
-    if never := trace.n_jobs - values["n_ran"]:
-        finding += f" {plural(never, 'job')} never ran."
-    tables = [
-        facts("summary", "Log, machine and jobs.", rows),
-        _table_of_status(trace),
-        _table_of_fields(fields),
-    ]
-    if trace.header.entries:
-        tables.append(_table_of_header(trace))
-    notes = (clock.note,) if clock.note else ()
-    return Section("overview", "Overview", finding, notes, values, tuple(tables))
+    return rows
 
 
 def reading_section(trace: Trace) -> Section:

@@ -1,7 +1,5 @@
 """Report section on locality."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -27,8 +25,8 @@ from workloadkit.analysis.locality.similarity_plots import (
     plot_shuffled,
     side_by_side,
 )
-from workloadkit.analysis.locality.stack import plot_stack_depths, stack_depths
-from workloadkit.analysis.section import SEED, Figure, Section, Table
+from workloadkit.analysis.locality.stack import StackDepths, plot_stack_depths, stack_depths
+from workloadkit.analysis.section import SEED, Figure, Section, Table, joined, part
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace
@@ -50,77 +48,45 @@ def section(trace: Trace) -> Section:
     """Report locality: within sessions, between sessions, and within days."""
     if not trace.ran.any():
         return Section("locality", _TITLE, notes=("No job of this log ran.",))
-    notes = list(_NOTES)
-    findings: list[str] = []
-    values: dict[str, Any] = {}
-    tables: list[Table] = []
-    figures: list[Figure] = []
     depths = stack_depths(trace, n_shuffles=_LOG_SHUFFLES, rng=SEED)
     lacking = [title for name, title in ATTRIBUTES.items() if name not in depths.by_attribute.index]
-    notes += [f"No {title} is known." for title in lacking]
+    notes = (*_NOTES, *(f"No {title} is known." for title in lacking))
+    parameters = {
+        "locality_shuffles_of_users": _SHUFFLES,
+        "locality_shuffles_of_log": _LOG_SHUFFLES,
+        "seed": SEED,
+    }
+    return joined(
+        Section("locality", _TITLE, notes=notes, parameters=parameters),
+        _similarity(trace),
+        _depths(depths),
+        _days(trace, list(depths.by_attribute.index)),
+    )
+
+
+def _similarity(trace: Trace) -> Section:
+    """Report the similarity of the jobs of a user within sessions and between them."""
     anonymous = int((trace.column("user")[trace.ran] == UNKNOWN).sum())
     if anonymous == trace.ran.sum():
-        notes.append("No user is known, so jobs are not compared by session.")
-    else:
-        if anonymous:
-            jobs = plural(anonymous, "job")
-            notes.append(f"Left out of the comparison of users: {jobs} of unknown users.")
-        work = user_jobs(trace)
-        nearer = nearer_of(work)
-        test = shuffled_of(work, n_shuffles=_SHUFFLES, rng=SEED)
-        finding, table = _similarity_in_words(nearer, test)
-        findings += finding
-        tables += table
-        figures += _figures_of_similarity(work, test)
-        values |= {"n_users_compared": nearer.n_users}
-        values |= {"users": _rows(nearer.users), "shuffled": _rows(test.test)}
-    days = {
-        ATTRIBUTES[name]: daily_concentration(trace, name, n_shuffles=_LOG_SHUFFLES, rng=SEED)
-        for name in depths.by_attribute.index
+        return part(notes=("No user is known, so jobs are not compared by session.",))
+    notes: tuple[str, ...] = ()
+    if anonymous:
+        jobs = plural(anonymous, "job")
+        notes = (f"Left out of the comparison of users: {jobs} of unknown users.",)
+    work = user_jobs(trace)
+    nearer = nearer_of(work)
+    test = shuffled_of(work, n_shuffles=_SHUFFLES, rng=SEED)
+    finding, table = _similarity_in_words(nearer, test)
+    values = {
+        "n_users_compared": nearer.n_users,
+        "users": _rows(nearer.users),
+        "shuffled": _rows(test.test),
     }
-    tables += [_table_of_depths(depths.by_attribute), _table_of_days(days)]
-    if (depths.by_attribute["hits"] > 0).all():
-        figures.append(
-            Figure(
-                "stack",
-                "Stack depth of repeated values",
-                "Cumulative share of the repeated values by their depth on the stack, in the log "
-                "and (dashed) in random order; the axis is logarithmic.",
-                depths.curves,
-                plot_stack_depths,
-            )
-        )
-    figures.append(
-        Figure(
-            "days",
-            "Daily concentration",
-            "Cumulative share of the days by the share of the day's jobs in its fullest bin, in "
-            "the log and (dashed) with shuffled jobs; the vertical line is 1/16. Curves of the log "
-            "below those of the shuffled jobs show locality.",
-            concentration_curves(days),
-            plot_daily_concentration,
-        )
-    )
-    findings += _depths_in_words(depths.by_attribute)
-    return Section(
-        "locality",
-        _TITLE,
-        " ".join(findings),
-        tuple(notes),
-        values,
-        tuple(tables),
-        tuple(figures),
-        {
-            "locality_shuffles_of_users": _SHUFFLES,
-            "locality_shuffles_of_log": _LOG_SHUFFLES,
-            "seed": SEED,
-        },
-    )
+    figures = tuple(_figures_of_similarity(work, test))
+    return part(finding, notes, values, (table,), figures)
 
 
-def _similarity_in_words(
-    nearer: NearerIsMoreAlike, test: ShuffledSimilarity
-) -> tuple[list[str], list[Table]]:
+def _similarity_in_words(nearer: NearerIsMoreAlike, test: ShuffledSimilarity) -> tuple[str, Table]:
     """Describe the similarity of jobs within sessions in a finding and a table."""
     rows, text = {}, {}
     for name in nearer.users.index.unique("attribute"):
@@ -165,7 +131,7 @@ def _similarity_in_words(
     )
     name = "requested_time" if "requested_time" in nearer.users.index else "run"
     if nearer.n_users < _FEW_USERS:
-        return [], [table]
+        return "", table
     near = nearer.users.loc[(name, "average", *DISTANCES[0])]
     most = test.shuffles[(name, "average", "users")].max()
     part = with_interval(near["nearer_larger"], near["low"], near["high"])
@@ -174,7 +140,7 @@ def _similarity_in_words(
         f"{ATTRIBUTES[name]} within a session than in successive sessions; with each user's jobs "
         f"shuffled over the sessions, of at most {share(most)} in {_SHUFFLES} shuffles."
     )
-    return [finding], [table]
+    return finding, table
 
 
 def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Figure]:
@@ -203,6 +169,30 @@ def _figures_of_similarity(jobs: UserJobs, test: ShuffledSimilarity) -> list[Fig
     return figures
 
 
+def _depths(found: StackDepths) -> Section:
+    """Report the depth of repeated values on a stack."""
+    data = found.by_attribute
+    figures: tuple[Figure, ...] = ()
+    if (data["hits"] > 0).all():
+        figure = Figure(
+            "stack",
+            "Stack depth of repeated values",
+            "Cumulative share of the repeated values by their depth on the stack, in the log and "
+            "(dashed) in random order; the axis is logarithmic.",
+            found.curves,
+            plot_stack_depths,
+        )
+        figures = (figure,)
+    run, finding = data.loc["run"], ""
+    if run["hits"]:
+        finding = (
+            "A run time that occurred before (within 5 %) has a mean stack depth of "
+            f"{number(run['depth'])}, compared with "
+            f"{with_interval(run['shuffled'], run['low'], run['high'], number)} in random order."
+        )
+    return part(finding, tables=(_table_of_depths(data),), figures=figures)
+
+
 def _table_of_depths(data: pd.DataFrame) -> Table:
     text = {
         ATTRIBUTES[name]: {
@@ -221,6 +211,24 @@ def _table_of_depths(data: pd.DataFrame) -> Table:
         data,
         pd.DataFrame.from_dict(text, orient="index"),
     )
+
+
+def _days(trace: Trace, attributes: list[str]) -> Section:
+    """Report the concentration of a day's jobs."""
+    days = {
+        ATTRIBUTES[name]: daily_concentration(trace, name, n_shuffles=_LOG_SHUFFLES, rng=SEED)
+        for name in attributes
+    }
+    figure = Figure(
+        "days",
+        "Daily concentration",
+        "Cumulative share of the days by the share of the day's jobs in its fullest bin, in the "
+        "log and (dashed) with shuffled jobs; the vertical line is 1/16. Curves of the log below "
+        "those of the shuffled jobs show locality.",
+        concentration_curves(days),
+        plot_daily_concentration,
+    )
+    return part(tables=(_table_of_days(days),), figures=(figure,))
 
 
 def _table_of_days(days: dict[str, DailyConcentration]) -> Table:
@@ -245,17 +253,6 @@ def _table_of_days(days: dict[str, DailyConcentration]) -> Table:
         pd.DataFrame.from_dict(rows, orient="index"),
         pd.DataFrame.from_dict(text, orient="index"),
     )
-
-
-def _depths_in_words(data: pd.DataFrame) -> list[str]:
-    run = data.loc["run"]
-    if not run["hits"]:
-        return []
-    return [
-        "A run time that occurred before (within 5 %) has a mean stack depth of "
-        f"{number(run['depth'])}, compared with "
-        f"{with_interval(run['shuffled'], run['low'], run['high'], number)} in random order."
-    ]
 
 
 def _rows(table: pd.DataFrame) -> list[dict]:

@@ -1,13 +1,12 @@
 """Report section on whether the machine is big enough."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.calibration import failed_calibration
+from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import count, duration, number, share
 from workloadkit.analysis.load.over_time import dated, waits_known
 from workloadkit.analysis.operations.accounting import accounted_jobs, is_part
@@ -19,7 +18,7 @@ from workloadkit.analysis.operations.machine import (
 )
 from workloadkit.analysis.operations.needs import recorded_use
 from workloadkit.analysis.operations.parts import judged, listed, shorter
-from workloadkit.analysis.section import Columns, Figure, Section, Table
+from workloadkit.analysis.section import Columns, Figure, Section, Table, joined, part, unanswered
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace
@@ -31,6 +30,14 @@ _USE: Columns = {
     "capacity": ("capacity", number),
     "in_use": ("in use", number),
     "utilization": ("utilization", share),
+}
+_HOURS: Columns = {
+    "in_use": ("processors in use", number),
+    "used_share": ("of the machine", share),
+    "gpus_in_use": ("GPUs in use", number),
+    "waiting": ("jobs waiting", number),
+    "waiting_procs": ("processors requested", number),
+    "backlog": ("in machines", number),
 }
 _PARTITIONS: Columns = {
     "jobs": ("jobs", count),
@@ -47,7 +54,7 @@ def section(trace: Trace) -> Section:
             "The jobs are chosen by their fields, so the use of the machine, its queue and a "
             "larger machine are not measured."
         )
-        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
+        return unanswered(_NAME, _TITLE, gap)
     hours = full_hours(trace)
     if len(hours) < _FEWEST_HOURS or not waits_known(trace):
         why = (
@@ -56,94 +63,90 @@ def section(trace: Trace) -> Section:
             else f"the window has {plural(len(hours), 'full hour')}, less than a day"
         )
         gap = f"Whether the machine is big enough cannot be answered: {why}."
-        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
+        return unanswered(_NAME, _TITLE, gap)
     machine = trace.header.procs
     table = of_hours(trace)
     table.index = [f"{percent} % of the hours, at most" for percent in table.index]
-    columns: Columns = {
-        "in_use": ("processors in use", number),
-        "used_share": ("of the machine", share),
-        "gpus_in_use": ("GPUs in use", number),
-        "waiting": ("jobs waiting", number),
-        "waiting_procs": ("processors requested", number),
-        "backlog": ("in machines", number),
-    }
     caption = "Use and queue at percentiles of the full hours, each column by itself."
-    tables = [listed("hours", caption, table, columns), *_of_parts(trace)]
-    values: dict[str, Any] = {
-        "hours": len(hours),
-        "waiting_hours": int((hours["waiting"] > 0).sum()),
-    }
-    findings, gaps, notes = [], [], []
-    if machine is None:  # the section on hours names the gap
-        notes.append("Free capacity and a larger machine require the size of the machine.")
-    else:
-        idle = float((hours["free"].clip(lower=0) * hours["fits"]).sum() / (machine * len(hours)))
-        fitting = float(hours["fits"].mean())
-        jobs = accounted_jobs(trace)
-        n_jobs = int((jobs["started"] & jobs["procs"].notna() & jobs["wait"].notna()).sum())
-        values |= {"idle_while_waiting": idle, "hours_with_a_fitting_job": fitting}
-        findings.append(
-            judged(
-                "idle_while_waiting",
-                idle,
-                f"In {share(fitting)} of the hours a job waited that needed no more than the free "
-                f"processors; {share(idle)} of the capacity was free then.",
-                _NAME,
-                n=n_jobs,
-                weight=idle,
-                series=shorter(hours["free"].clip(lower=0) * hours["fits"] / machine),
-                series_title="share of the machine free while a job waited that fits",
-            )
-        )
-        if "backlog" in table and (at := [i for i in table.index if i.startswith("90 %")]):
-            backlog = float(table.loc[at[0], "backlog"])
-            findings.append(
-                judged(
-                    "backlog",
-                    backlog,
-                    f"In a tenth of the hours, waiting jobs requested {number(backlog)} times the "
-                    "machine or more.",
-                    _NAME,
-                    n=n_jobs,
-                    weight=min(backlog, 1.0),
-                    series=shorter(hours["waiting_procs"] / machine),
-                    series_title="processors requested by waiting jobs, in machines",
-                )
-            )
-        notes.append(
-            "A free processor next to a waiting job that fits is not always an error of the "
-            "scheduler: partitions, memory, limits and reservations are not in accounting."
-        )
-        try:
-            simulated = larger_machine(trace) if trace.n_jobs >= _FEWEST_JOBS else None
-        except WorkloadError as error:
-            simulated = None
-            gaps.append(f"A larger machine cannot be simulated: {error}.")
-        if simulated is not None:
-            tables.append(_simulated(simulated))
-            values |= {"simulated_over_recorded": simulated.ratio}
-            values |= {"calibration_holds": simulated.is_calibrated}
-            text, finding = _larger(simulated)
-            notes.append(text)
-            findings += [finding] if finding else []
     mean = float(hours["in_use"].mean())
     used = f"{share(mean / machine)} of the processors" if machine else f"{number(mean)} processors"
-    waiting = float((hours["waiting"] > 0).mean())
-    return Section(
+    waiting = hours["waiting"] > 0
+    whole = Section(
         _NAME,
         _TITLE,
-        f"On average {used} were in use; jobs waited in {share(waiting)} of the hours.",
-        (*notes, *gaps),
-        values,
-        tuple(tables),
-        (_figure(hours, trace),),
-        findings=tuple(findings),
-        gaps=tuple(gaps),
+        f"On average {used} were in use; jobs waited in {share(float(waiting.mean()))} of the "
+        "hours.",
+        values={"hours": len(hours), "waiting_hours": int(waiting.sum())},
+        tables=(listed("hours", caption, table, _HOURS), *_of_parts(trace)),
+        figures=(_figure(hours, trace),),
     )
+    if machine is None:  # the section on hours names the gap
+        note = "Free capacity and a larger machine require the size of the machine."
+        return joined(whole, part(notes=(note,)))
+    return joined(whole, _free(trace, hours, table, machine), _larger(trace))
 
 
-def _larger(simulated: LargerMachine) -> tuple[str, Any]:
+def _free(trace: Trace, hours: pd.DataFrame, table: pd.DataFrame, machine: int) -> Section:
+    """Report the capacity that was free while jobs waited, and the queue."""
+    free = hours["free"].clip(lower=0) * hours["fits"]
+    idle = float(free.sum() / (machine * len(hours)))
+    fitting = float(hours["fits"].mean())
+    jobs = accounted_jobs(trace)
+    n_jobs = int((jobs["started"] & jobs["procs"].notna() & jobs["wait"].notna()).sum())
+    findings = [
+        judged(
+            "idle_while_waiting",
+            idle,
+            f"In {share(fitting)} of the hours a job waited that needed no more than the free "
+            f"processors; {share(idle)} of the capacity was free then.",
+            _NAME,
+            n=n_jobs,
+            weight=idle,
+            series=shorter(free / machine),
+            series_title="share of the machine free while a job waited that fits",
+        )
+    ]
+    if "backlog" in table and (at := [i for i in table.index if i.startswith("90 %")]):
+        backlog = float(table.loc[at[0], "backlog"])
+        findings.append(
+            judged(
+                "backlog",
+                backlog,
+                f"In a tenth of the hours, waiting jobs requested {number(backlog)} times the "
+                "machine or more.",
+                _NAME,
+                n=n_jobs,
+                weight=min(backlog, 1.0),
+                series=shorter(hours["waiting_procs"] / machine),
+                series_title="processors requested by waiting jobs, in machines",
+            )
+        )
+    note = (
+        "A free processor next to a waiting job that fits is not always an error of the "
+        "scheduler: partitions, memory, limits and reservations are not in accounting."
+    )
+    values = {"idle_while_waiting": idle, "hours_with_a_fitting_job": fitting}
+    return part(notes=(note,), values=values, findings=tuple(findings))
+
+
+def _larger(trace: Trace) -> Section:
+    """Report what more processors would do, by simulation."""
+    if trace.n_jobs < _FEWEST_JOBS:
+        return part()
+    try:
+        simulated = larger_machine(trace)
+    except WorkloadError as error:
+        return part(gaps=(f"A larger machine cannot be simulated: {error}.",))
+    text, findings = _forecast(simulated)
+    values = {
+        "simulated_over_recorded": simulated.ratio,
+        "calibration_holds": simulated.is_calibrated,
+    }
+    tables = (_simulated(simulated),)
+    return part(notes=(text,), values=values, tables=tables, findings=findings)
+
+
+def _forecast(simulated: LargerMachine) -> tuple[str, tuple[Finding, ...]]:
     """Return what the simulation says, and the finding if it reproduces the recorded waits."""
     means = simulated.waits["mean"]
     before, after = (float(value) for value in means.iloc[1:3])
@@ -154,22 +157,17 @@ def _larger(simulated: LargerMachine) -> tuple[str, Any]:
         return (
             f"{failure[0].upper()}{failure[1:]}. As it does not reproduce the recorded waits, it "
             f"does not forecast what more processors would do.{left}"
-        ), None
+        ), ()
     text = (
         f"By simulation, 10 % more processors change the mean wait from {duration(before)} to "
         f"{duration(after)}; the recorded mean wait is {duration(float(means.iloc[0]))}.{left}"
     )
-    return text, judged(
-        "more_processors",
-        reduction,
-        text,
-        _NAME,
-        n=int(simulated.waits["jobs"].iloc[0]),
-        weight=max(reduction, 0.0),
-    )
+    n = int(simulated.waits["jobs"].iloc[0])
+    weight = max(reduction, 0.0)
+    return text, (judged("more_processors", reduction, text, _NAME, n=n, weight=weight),)
 
 
-def _simulated(simulated: LargerMachine) -> Any:
+def _simulated(simulated: LargerMachine) -> Table:
     columns: Columns = {
         "procs": ("processors", count),
         "jobs": ("jobs", count),

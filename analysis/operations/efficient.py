@@ -1,12 +1,12 @@
 """Report section on efficiency: use of processors, memory and time limits, and idle core-hours."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from workloadkit.analysis.formats import count, share
-from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
+from workloadkit.analysis.operations.accounting import By, accounted_jobs, hours_unit
 from workloadkit.analysis.operations.groups import everyone
 from workloadkit.analysis.operations.parts import (
     groupings,
@@ -18,7 +18,7 @@ from workloadkit.analysis.operations.parts import (
     with_main,
 )
 from workloadkit.analysis.operations.tables import efficiency, efficiency_of
-from workloadkit.analysis.section import Columns, Section
+from workloadkit.analysis.section import Columns, Section, Table, joined, part
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "efficiency", "Efficiency"
@@ -27,9 +27,31 @@ _NAME, _TITLE = "efficiency", "Efficiency"
 def section(trace: Trace) -> Section:
     """Report how much of what jobs were given they used, and by whom the rest was held."""
     jobs, unit = accounted_jobs(trace), hours_unit(trace)
-    all_jobs = efficiency_of(everyone(trace.n_jobs), jobs).iloc[0]
-    by_group = {by: efficiency(trace, by) for by in groupings(trace)}
-    values: dict[str, Any] = {str(name): value for name, value in all_jobs.items()}
+    whole = efficiency_of(everyone(trace.n_jobs), jobs).iloc[0]
+    groups = {by: efficiency(trace, by) for by in groupings(trace)}
+    note = (
+        "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
+        f"than 100 %. Wasted: {unit} of jobs without a result, and idle ones of the others. "
+        f"Memory and time limits: used over requested, weighted by {unit} and by "
+        "processors. CPU time and memory of 0 count as unknown: accounting writes 0 for what "
+        "was not measured."
+    )
+    return joined(
+        Section(
+            _NAME,
+            _TITLE,
+            notes=(note,),
+            values={str(name): value for name, value in whole.items()},
+            tables=_tables(groups, whole, unit),
+        ),
+        _cpu(whole, groups, float(jobs["cpu_core_hours"].sum()), unit),
+        _memory(whole, unit),
+        _limits(whole, groups),
+    )
+
+
+def _tables(groups: Mapping[By, pd.DataFrame], whole: pd.Series, unit: str) -> tuple[Table, ...]:
+    counted = {"cpu": "CPU", "memory": "memory", "limit": "time limit"}
     columns: Columns = {
         "jobs": ("jobs", count),
         "core_hours": (unit, hours),
@@ -38,108 +60,74 @@ def section(trace: Trace) -> Section:
         "wasted_hours": (f"wasted {unit}", hours),
         "memory_efficiency": ("memory in use", share),
         "limit_use": ("time limit in use", share),
+        **{
+            f"{name}_jobs": (f"n ({title})", count)
+            for name, title in counted.items()
+            if whole[f"{name}_jobs"]
+        },
     }
-    counted = {"cpu": "CPU", "memory": "memory", "limit": "time limit"}
-    measured = {
-        f"{name}_jobs": (f"n ({title})", count)
-        for name, title in counted.items()
-        if all_jobs[f"{name}_jobs"]
-    }
-    tables = [
+    caption = "Use of processors, memory and time limits by {}; most wasted {} first."
+    return tuple(
         listed(
             f"by_{by}",
-            f"Use of processors, memory and time limits by {kind(by)}; most wasted {unit} first.",
+            caption.format(kind(by), unit),
             table,
-            {**columns, **measured},
+            columns,
             folded=by in ("partition", "queue", "qos"),
         )
-        for by, table in by_group.items()
-    ]
-    gaps, findings, sentences = [], [], []
-    if all_jobs["cpu_jobs"]:
-        unused = float(all_jobs["idle_hours"])
-        of = float(jobs["cpu_core_hours"].sum())
-        idle = unused / of if of > 0 else np.nan
-        who = with_main(
-            {by: t["idle_hours"].fillna(0) for by, t in by_group.items()}, f"idle {unit}"
-        )
-        used = float(all_jobs["cpu_efficiency"])
-        sentences.append(
-            f"CPU time was {share(used)} of the allocated processor time"
-            f"{_of_known(all_jobs['cpu_jobs'], all_jobs['jobs'])}."
-        )
-        findings.append(
-            judged(
-                "cpu_idle",
-                idle,
-                f"{hours(unused)} of {hours(of)} {unit} had no CPU time.{who}",
-                _NAME,
-                n=int(all_jobs["cpu_jobs"]),
-                weight=unused / float(all_jobs["core_hours"]),
-            )
-        )
-    else:
-        gaps.append(
+        for by, table in groups.items()
+    )
+
+
+def _cpu(whole: pd.Series, groups: Mapping[By, pd.DataFrame], of: float, unit: str) -> Section:
+    """Report the use of processors."""
+    if not whole["cpu_jobs"]:
+        gap = (
             "CPU times are unknown, so the efficiency of processors is unknown. Of Slurm, export "
             "the steps too: sacct without -X, with TotalCPU and MaxRSS."
         )
-    if all_jobs["memory_jobs"]:
-        used = float(all_jobs["memory_efficiency"])
-        sentences.append(
-            f"{share(used)} of the requested memory was used"
-            f"{_of_known(all_jobs['memory_jobs'], all_jobs['jobs'])}."
-        )
-        findings.append(
-            judged(
-                "memory_use",
-                used,
-                f"Jobs used {share(used)} of the memory that they requested, weighted by {unit}.",
-                _NAME,
-                n=int(all_jobs["memory_jobs"]),
-                weight=1 - used,
-            )
-        )
-    else:
-        gaps.append("Used or requested memory is unknown, so the efficiency of memory is unknown.")
-    if all_jobs["limit_jobs"]:
-        used = float(all_jobs["limit_use"])
-        sentences.append(f"Jobs ran for {share(used)} of their requested time.")
-        least = min(
-            (t for t in by_group.items() if t[0] in ("account", "user")),
-            key=lambda pair: pair[0] != "account",
-            default=None,
-        )
-        who = "" if least is None else _loosest(*least)
-        findings.append(
-            judged(
-                "limit_use",
-                used,
-                f"Jobs ran for {share(used)} of the time that they requested, weighted by "
-                f"processors.{who}",
-                _NAME,
-                n=int(all_jobs["limit_jobs"]),
-                weight=1 - used,
-            )
-        )
-    else:
-        gaps.append("Requested times are unknown, so the use of time limits is unknown.")
-    return Section(
+        return part(gaps=(gap,))
+    unused = float(whole["idle_hours"])
+    who = with_main({by: t["idle_hours"].fillna(0) for by, t in groups.items()}, f"idle {unit}")
+    finding = judged(
+        "cpu_idle",
+        unused / of if of > 0 else np.nan,
+        f"{hours(unused)} of {hours(of)} {unit} had no CPU time.{who}",
         _NAME,
-        _TITLE,
-        " ".join(sentences),
-        (
-            "CPU in use: CPU time over allocated processor time; hardware threads can make it more "
-            f"than 100 %. Wasted: {unit} of jobs without a result, and idle ones of the others. "
-            f"Memory and time limits: used over requested, weighted by {unit} and by "
-            "processors. CPU time and memory of 0 count as unknown: accounting writes 0 for what "
-            "was not measured.",
-            *gaps,
-        ),
-        values,
-        tuple(tables),
-        findings=tuple(findings),
-        gaps=tuple(gaps),
+        n=int(whole["cpu_jobs"]),
+        weight=unused / float(whole["core_hours"]),
     )
+    text = (
+        f"CPU time was {share(float(whole['cpu_efficiency']))} of the allocated processor time"
+        f"{_of_known(whole['cpu_jobs'], whole['jobs'])}."
+    )
+    return part(text, findings=(finding,))
+
+
+def _memory(whole: pd.Series, unit: str) -> Section:
+    """Report the use of the requested memory."""
+    if not (n := int(whole["memory_jobs"])):
+        gap = "Used or requested memory is unknown, so the efficiency of memory is unknown."
+        return part(gaps=(gap,))
+    used = float(whole["memory_efficiency"])
+    effect = f"Jobs used {share(used)} of the memory that they requested, weighted by {unit}."
+    finding = judged("memory_use", used, effect, _NAME, n=n, weight=1 - used)
+    known = _of_known(whole["memory_jobs"], whole["jobs"])
+    return part(f"{share(used)} of the requested memory was used{known}.", findings=(finding,))
+
+
+def _limits(whole: pd.Series, groups: Mapping[By, pd.DataFrame]) -> Section:
+    """Report the use of time limits."""
+    if not (n := int(whole["limit_jobs"])):
+        return part(gaps=("Requested times are unknown, so the use of time limits is unknown.",))
+    used = float(whole["limit_use"])
+    by = next((by for by in ("account", "user") if by in groups), None)
+    who = "" if by is None else _loosest(by, groups[by])
+    effect = (
+        f"Jobs ran for {share(used)} of the time that they requested, weighted by processors.{who}"
+    )
+    finding = judged("limit_use", used, effect, _NAME, n=n, weight=1 - used)
+    return part(f"Jobs ran for {share(used)} of their requested time.", findings=(finding,))
 
 
 def _of_known(known: float, of: float) -> str:

@@ -32,73 +32,34 @@ from workloadkit.analysis.operations.parts import (
     with_main,
 )
 from workloadkit.analysis.operations.tables import outcomes
-from workloadkit.analysis.section import Columns, Figure, Section, shown
+from workloadkit.analysis.section import Columns, Figure, Section, shown, unanswered
 from workloadkit.analysis.section import Table as Shown
 from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
 from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
-_NAME = "failures"
+_NAME, _TITLE = "failures", "Failed, timed-out and cancelled work"
 _DRAWN = {"completed": style.PALE, "without a result": style.ORANGE, "cancelled": style.MUTED}
 
 
 def section(trace: Trace) -> Section:
     """Report how jobs ended, and the core-hours without a result by whom."""
     jobs, executions = accounted_jobs(trace), accounted_executions(trace)
-    unit = hours_unit(trace)
-    title = "Failed, timed-out and cancelled work"
     if (jobs["outcome"] == "unknown").all():
         gap = "How jobs ended is unknown: the log has neither states nor status."
-        return Section(_NAME, title, notes=(gap,), gaps=(gap,))
+        return unanswered(_NAME, _TITLE, gap)
+    unit = hours_unit(trace)
     tables = {by: outcomes(trace, by) for by in groupings(trace)}
-    without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
-    work = executions["core_hours"]
-    total, lost = float(work.sum()), float(jobs["lost_hours"].sum())
-    stopped = float(work[executions["outcome"] == "cancelled"].sum())
-    values = {
-        "jobs": len(jobs),
-        "failed_jobs": int(without.sum()),
-        "core_hours": total,
-        "lost_core_hours": lost,
-        "lost_gpu_hours": float(jobs["lost_gpu_hours"].sum(min_count=1)),
-        "cancelled_core_hours": stopped,
-        **requeued_hours(executions),
-    }
-    failed_share = float(without.mean())
-    who = with_main({by: t["failed_jobs"] for by, t in tables.items()}, "jobs without a result")
-    lost_share, stopped_share = (lost / total, stopped / total) if total > 0 else (np.nan, np.nan)
     requeued = of_requeued(executions, unit)
-    they = "They and requeued attempts without a result used" if requeued else "They used"
-    used = f"{they} {share(lost_share)} of the {unit}."
-    of_stopped = with_main(
-        {by: table["cancelled"] for by, table in tables.items()}, f"cancelled {unit}"
-    )
-    end = jobs["end"].fillna(jobs["submit"]).to_numpy()
-    findings = (
-        _lost("core", trace, executions, {by: t["lost_hours"] for by, t in tables.items()}),
-        _lost("gpu", trace, executions, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
-        judged(
-            "failed_jobs",
-            failed_share,
-            f"{of_jobs(int(without.sum()), len(jobs))} had no result: {_kinds(jobs)}. {used}{who}",
-            _NAME,
-            n=len(jobs),
-            weight=failed_share,
-            series=series(trace, end, without * 1.0, np.ones(len(jobs))),
-            series_title="share of jobs without a result, by time of the end",
-        ),
-        judged(
-            "cancelled_core_hours",
-            stopped_share,
-            f"{share(stopped_share)} of the {unit} were of jobs that were cancelled: "
-            f"{hours(stopped)} of {hours(total)}.{of_stopped}",
-            _NAME,
-            n=int((jobs["core_hours"] > 0).sum()),
-            weight=stopped_share,
-        ),
-        *_requeued(trace, executions, {by: t["requeued_hours"] for by, t in tables.items()}),
-    )
+    used = _used(jobs, executions, unit)
+    failed = int(jobs["outcome"].isin(WITHOUT_RESULT).sum())
+    if failed:
+        finding = f"{of_jobs(failed, len(jobs))} had no result; {used[0].lower()}{used[1:]}"
+    elif requeued:
+        finding = "No job ended without a result."
+    else:
+        finding = "No job failed, exceeded its time limit or memory, or lost a node."
     notes = [
         "Without a result: failed, timed out, out of memory, or stopped by a node failure. A "
         "cancelled or preempted job may have served its user, and is counted separately. "
@@ -109,20 +70,76 @@ def section(trace: Trace) -> Section:
     figure = _figure(trace, executions)
     return Section(
         _NAME,
-        title,
-        (
-            f"{of_jobs(int(without.sum()), len(jobs))} had no result; {used[0].lower()}{used[1:]}"
-            if without.any()
-            else "No job ended without a result."
-            if requeued
-            else "No job failed, exceeded its time limit or memory, or lost a node."
-        )
-        + requeued,
+        _TITLE,
+        finding + requeued,
         tuple(notes),
-        values,
+        {
+            "jobs": len(jobs),
+            "failed_jobs": failed,
+            "core_hours": float(executions["core_hours"].sum()),
+            "lost_core_hours": float(jobs["lost_hours"].sum()),
+            "lost_gpu_hours": float(jobs["lost_gpu_hours"].sum(min_count=1)),
+            "cancelled_core_hours": _stopped(executions),
+            **requeued_hours(executions),
+        },
         (_by_outcome(jobs, executions, unit), *(_by(by, t, unit) for by, t in tables.items())),
         (figure,) if figure else (),
-        findings=findings,
+        findings=(
+            _lost("core", trace, executions, {by: t["lost_hours"] for by, t in tables.items()}),
+            _lost("gpu", trace, executions, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
+            _failed(trace, jobs, used, {by: t["failed_jobs"] for by, t in tables.items()}),
+            _cancelled(jobs, executions, unit, {by: t["cancelled"] for by, t in tables.items()}),
+            *_requeued(trace, executions, {by: t["requeued_hours"] for by, t in tables.items()}),
+        ),
+    )
+
+
+def _used(jobs: pd.DataFrame, executions: pd.DataFrame, unit: str) -> str:
+    """Return the share of the hours without a result, as a sentence."""
+    total, lost = float(executions["core_hours"].sum()), float(jobs["lost_hours"].sum())
+    requeued = of_requeued(executions, unit)
+    they = "They and requeued attempts without a result used" if requeued else "They used"
+    return f"{they} {share(lost / total if total > 0 else np.nan)} of the {unit}."
+
+
+def _stopped(executions: pd.DataFrame) -> float:
+    """Return the core-hours of cancelled jobs."""
+    return float(executions["core_hours"][executions["outcome"] == "cancelled"].sum())
+
+
+def _failed(
+    trace: Trace, jobs: pd.DataFrame, used: str, groups: Mapping[str, pd.Series]
+) -> Finding:
+    """Judge the share of the jobs without a result."""
+    without = jobs["outcome"].isin(WITHOUT_RESULT).to_numpy()
+    end = jobs["end"].fillna(jobs["submit"]).to_numpy()
+    return judged(
+        "failed_jobs",
+        float(without.mean()),
+        f"{of_jobs(int(without.sum()), len(jobs))} had no result: {_kinds(jobs)}. {used}"
+        f"{with_main(groups, 'jobs without a result')}",
+        _NAME,
+        n=len(jobs),
+        weight=float(without.mean()),
+        series=series(trace, end, without * 1.0, np.ones(len(jobs))),
+        series_title="share of jobs without a result, by time of the end",
+    )
+
+
+def _cancelled(
+    jobs: pd.DataFrame, executions: pd.DataFrame, unit: str, groups: Mapping[str, pd.Series]
+) -> Finding:
+    """Judge the core-hours of cancelled jobs."""
+    total, stopped = float(executions["core_hours"].sum()), _stopped(executions)
+    part = stopped / total if total > 0 else np.nan
+    return judged(
+        "cancelled_core_hours",
+        part,
+        f"{share(part)} of the {unit} were of jobs that were cancelled: {hours(stopped)} of "
+        f"{hours(total)}.{with_main(groups, f'cancelled {unit}')}",
+        _NAME,
+        n=int((jobs["core_hours"] > 0).sum()),
+        weight=part,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -36,10 +36,25 @@ from workloadkit.analysis.operations.parts import (
     with_main,
 )
 from workloadkit.analysis.operations.tables import usage
-from workloadkit.analysis.section import Columns, Figure, Section
+from workloadkit.analysis.section import Columns, Figure, Section, joined, part
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit.analysis.finding import Finding
+
+_NAME = "usage"
+_NOTES = (
+    "Hours are elapsed time × allocated number of all jobs of the log, also of those outside its "
+    "window, and of all attempts of requeued jobs. Jobs that had not ended when the log was "
+    "exported are not in it, so the last days lack their part.",
+)
+_ON_CPU_HOURS = (
+    "CPU-hours count processors as the log does: cores, or hardware threads. They become "
+    "core-hours if the description of the machine states the threads of a core (--slurm-conf, or "
+    "threads_per_core)."
+)
 
 
 def _hours(unit: str) -> Columns:
@@ -57,6 +72,32 @@ def section(trace: Trace) -> Section:
     jobs, executions = accounted_jobs(trace), accounted_executions(trace)
     unit = hours_unit(trace)
     groups: dict[str, pd.DataFrame] = {by: usage(trace, by) for by in groupings(trace)}
+    total = {name: float(jobs[name].sum(min_count=1)) for name in SPENT}
+    days = full_days(trace)
+    whole = Section(
+        _NAME,
+        f"{upper(unit.removesuffix('hours'))}, node- and GPU-hours",
+        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} {unit}."
+        f"{of_requeued(executions, unit)}",
+        values={**total, **requeued_hours(executions), "hours_unit": unit, "full_days": len(days)},
+    )
+    size = (
+        "The size of the machine is unknown, so utilization, free capacity and a larger machine "
+        "are not measured: give it with --procs."
+    )
+    return joined(
+        whole,
+        _by_group_and_month(trace, groups, unit),
+        _by_day(trace, days, unit),
+        part(gaps=(size,) if trace.header.procs is None else ()),
+        _known(jobs),
+        _gpus_and_energy(executions, total, groups),
+        _largest_user(jobs, groups, total["core_hours"], unit),
+        part(notes=_NOTES + ((_ON_CPU_HOURS,) if unit == CPU_HOURS else ())),
+    )
+
+
+def _by_group_and_month(trace: Trace, groups: Mapping[str, pd.DataFrame], unit: str) -> Section:
     tables = [
         listed(
             f"by_{by}",
@@ -73,51 +114,52 @@ def section(trace: Trace) -> Section:
     )
     columns = {"jobs": ("jobs", count), **_hours(unit), **WAITS}
     tables.append(listed("by_month", caption, months, columns, latest=True))
-    days = full_days(trace)
-    gaps, notes, figures, findings = [], _on_months(months, trace), [], []
-    if len(days):
-        clock = Clock.of(trace)
-        begins = (
-            [f"{date:%Y-%m-%d}" for date in clock.dates(days["begin"])]
-            if clock.known
-            else [f"day {begin / DAY:,.0f}" for begin in days["begin"]]
-        )
-        shown_days = days.set_axis(begins).rename_axis("day")
-        columns = {"jobs": ("jobs", count), **_hours(unit), "utilization": ("utilization", share)}
-        del columns["core_share"]
-        caption = "Jobs submitted and hours spent on each full day of the window."
-        tables.append(listed("by_day", caption, shown_days, columns, folded=True, latest=True))
-        figures.append(_figure(days, clock, trace))
-        mean = float(days["utilization"].mean())
-        if not (np.isnan(mean) or is_part(trace)):
-            text = (
-                f"On {plural(len(days), 'full day')} the machine was used to {share(mean)}, "
-                f"from {share(days['utilization'].min())} to {share(days['utilization'].max())} "
-                "a day."
-            )
-            findings.append(
-                judged(
-                    "unused",
-                    mean,
-                    text,
-                    "usage",
-                    n=int(days["jobs"].sum()),
-                    weight=1 - mean,
-                    series=shorter(days["utilization"]),
-                    series_title="utilization of the full days",
-                )
-            )
-    else:
-        gaps.append(
+    return part(notes=tuple(_on_months(months, trace)), tables=tuple(tables))
+
+
+def _by_day(trace: Trace, days: pd.DataFrame, unit: str) -> Section:
+    if days.empty:
+        gap = (
             "The window has no full day from midnight to midnight, so jobs a day and utilization "
             "a day are not measured."
         )
-    if trace.header.procs is None:
-        gaps.append(
-            "The size of the machine is unknown, so utilization, free capacity and a larger "
-            "machine are not measured: give it with --procs."
+        return part(gaps=(gap,))
+    clock = Clock.of(trace)
+    begins = (
+        [f"{date:%Y-%m-%d}" for date in clock.dates(days["begin"])]
+        if clock.known
+        else [f"day {begin / DAY:,.0f}" for begin in days["begin"]]
+    )
+    columns = {"jobs": ("jobs", count), **_hours(unit), "utilization": ("utilization", share)}
+    del columns["core_share"]
+    caption = "Jobs submitted and hours spent on each full day of the window."
+    shown = days.set_axis(begins).rename_axis("day")
+    table = listed("by_day", caption, shown, columns, folded=True, latest=True)
+    findings: tuple[Finding, ...] = ()
+    mean = float(days["utilization"].mean())
+    if not (np.isnan(mean) or is_part(trace)):
+        text = (
+            f"On {plural(len(days), 'full day')} the machine was used to {share(mean)}, "
+            f"from {share(days['utilization'].min())} to {share(days['utilization'].max())} a day."
         )
+        one = judged(
+            "unused",
+            mean,
+            text,
+            _NAME,
+            n=int(days["jobs"].sum()),
+            weight=1 - mean,
+            series=shorter(days["utilization"]),
+            series_title="utilization of the full days",
+        )
+        findings = (one,)
+    return part(tables=(table,), figures=(_figure(days, clock, trace),), findings=findings)
+
+
+def _known(jobs: pd.DataFrame) -> Section:
+    """State of how many jobs the nodes, GPUs and energy are known."""
     started = jobs[jobs["started"]]
+    gaps, notes = [], []
     for name, title in (
         ("node_hours", "Allocated nodes are"),
         ("gpu_hours", "Allocated GPUs are"),
@@ -128,56 +170,44 @@ def section(trace: Trace) -> Section:
             gaps.append(f"{title} unknown.")
         elif known < len(started):
             notes.append(f"{title} known for {known:,} of {len(started):,} jobs that started.")
-    total = {name: float(jobs[name].sum(min_count=1)) for name in SPENT}
-    gpu = energy = ""
-    if total["energy_kwh"] > 0:
-        by_energy = {by: table["energy_kwh"].fillna(0) for by, table in groups.items()}
-        energy = (
-            f" The jobs consumed {hours(total['energy_kwh'])} kWh.{with_main(by_energy, 'energy')}"
-        )
-        notes.append(
-            "Energy is measured for whole nodes: it is a job's own if the job had its nodes alone."
-        )
+    return part(notes=tuple(notes), gaps=tuple(gaps))
+
+
+def _gpus_and_energy(
+    executions: pd.DataFrame, total: Mapping[str, float], groups: Mapping[str, pd.DataFrame]
+) -> Section:
+    sentences: list[str] = []
+    notes: tuple[str, ...] = ()
     if total["gpu_hours"] > 0:
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
-        gpu = f" {hours(total['gpu_hours'])} GPU-hours were used."
-        gpu += of_requeued(executions, "GPU-hours") + with_main(by_hours, "GPU-hours")
-    if "user" in groups and total["core_hours"] > 0 and len(groups["user"]) > 1:
-        first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
-        findings.append(
-            judged(
-                "largest_user",
-                float(first["core_share"]),
-                f"{upper(name)} used {share(first['core_share'])} "
-                f"of the {unit}, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
-                "usage",
-                n=int((jobs["core_hours"] > 0).sum()),
-                weight=float(first["core_share"]),
-            )
+        again, main = of_requeued(executions, "GPU-hours"), with_main(by_hours, "GPU-hours")
+        sentences.append(f"{hours(total['gpu_hours'])} GPU-hours were used.{again}{main}")
+    if total["energy_kwh"] > 0:
+        by_energy = {by: table["energy_kwh"].fillna(0) for by, table in groups.items()}
+        main = with_main(by_energy, "energy")
+        sentences.append(f"The jobs consumed {hours(total['energy_kwh'])} kWh.{main}")
+        notes = (
+            "Energy is measured for whole nodes: it is a job's own if the job had its nodes alone.",
         )
-    notes.append(
-        "Hours are elapsed time × allocated number of all jobs of the log, also of those outside "
-        "its window, and of all attempts of requeued jobs. Jobs that had not ended when the log "
-        "was exported are not in it, so the last days lack their part."
+    return part(" ".join(sentences), notes)
+
+
+def _largest_user(
+    jobs: pd.DataFrame, groups: Mapping[str, pd.DataFrame], total: float, unit: str
+) -> Section:
+    if not ("user" in groups and total > 0 and len(groups["user"]) > 1):
+        return part()
+    first, name = groups["user"].iloc[0], titled(str(groups["user"].index[0]), "user")
+    finding = judged(
+        "largest_user",
+        float(first["core_share"]),
+        f"{upper(name)} used {share(first['core_share'])} "
+        f"of the {unit}, with {plural(int(first['jobs']), 'job')} of {len(jobs):,}.",
+        _NAME,
+        n=int((jobs["core_hours"] > 0).sum()),
+        weight=float(first["core_share"]),
     )
-    if unit == CPU_HOURS:
-        notes.append(
-            "CPU-hours count processors as the log does: cores, or hardware threads. They become "
-            "core-hours if the description of the machine states the threads of a core "
-            "(--slurm-conf, or threads_per_core)."
-        )
-    return Section(
-        "usage",
-        f"{upper(unit.removesuffix('hours'))}, node- and GPU-hours",
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} {unit}."
-        f"{of_requeued(executions, unit)}{gpu}{energy}",
-        (*notes, *gaps),
-        {**total, **requeued_hours(executions), "hours_unit": unit, "full_days": len(days)},
-        tuple(tables),
-        tuple(figures),
-        findings=tuple(findings),
-        gaps=tuple(gaps),
-    )
+    return part(findings=(finding,))
 
 
 def _on_months(months: pd.DataFrame, trace: Trace) -> list[str]:
@@ -211,7 +241,7 @@ def shares_section(trace: Trace, shares: Mapping[str, float] | None = None) -> S
         "ratio": ("used / given", number),
     }
     gaps: tuple[str, ...] = ()
-    findings: tuple[Any, ...] = ()
+    findings: tuple[Finding, ...] = ()
     given = table["given"].notna()
     if not given.any():
         gaps = (

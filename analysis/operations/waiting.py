@@ -33,7 +33,7 @@ from workloadkit.analysis.operations.parts import (
     titled,
 )
 from workloadkit.analysis.operations.tables import WaitsBy, usage, waits_by
-from workloadkit.analysis.section import Columns, Figure, Section, Table
+from workloadkit.analysis.section import Columns, Figure, Section, Table, unanswered
 from workloadkit.analysis.waits.measures import FEWEST_BEYOND, enough, plot_waits, waits_over_time
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
@@ -53,7 +53,7 @@ def section(trace: Trace) -> Section:
     wait = jobs["wait"].to_numpy()
     if not waits_known(trace) or np.isnan(wait).all():
         gap = "Waits are unknown: the log has no submission times, or no starts."
-        return Section(_NAME, _TITLE, notes=(gap,), gaps=(gap,))
+        return unanswered(_NAME, _TITLE, gap)
     whole = {name: float(column[0]) for name, column in waits_of(everyone(len(wait)), wait).items()}
     causes = wait_causes(trace)
     recorded = any(cause not in (HELD, NO_REASON) for cause in causes.index)

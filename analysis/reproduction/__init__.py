@@ -16,7 +16,7 @@ from workloadkit.analysis.reproduction.claims import (
 from workloadkit.analysis.reproduction.findings import Findings, scorecard
 from workloadkit.analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from workloadkit.analysis.reproduction.running import (
-    Together,
+    Keeping,
     differences,
     kept_findings,
     reference_of,
@@ -53,6 +53,7 @@ __all__ = [
     "Drawing",
     "Each",
     "Findings",
+    "Keeping",
     "Kind",
     "Log",
     "Measure",
@@ -63,7 +64,6 @@ __all__ = [
     "ReadingFit",
     "Result",
     "Study",
-    "Together",
     "Verdict",
     "above",
     "at_least",

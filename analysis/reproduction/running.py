@@ -28,19 +28,23 @@ if TYPE_CHECKING:
 SEED = 0
 
 
-class Together(NamedTuple):
-    """What is common to several studies that one command runs.
+class Keeping(NamedTuple):
+    """Where the results of finished tasks are kept.
 
     Parameters
     ----------
-    until : ExitStack
-        Keeps the hidden files of the studies until it is closed.
-    done : dict of str to Kept
-        Results of finished tasks, so that studies share equal ones.
+    folder : Path, optional
+        Folder of a hidden file with the results until all tasks are done, so that an interrupted
+        study can resume.
+    until : ExitStack, optional
+        Keeps the hidden files of several studies until it is closed.
+    done : dict of str to Kept, optional
+        Results by task, so that several studies share equal ones.
     """
 
-    until: ExitStack
-    done: "dict[str, Kept]"
+    folder: Path | None = None
+    until: ExitStack | None = None
+    done: "dict[str, Kept] | None" = None
 
 
 @takes_rng
@@ -52,8 +56,7 @@ def run_study(
     reading: Iterable[str] | Reading = (),
     rng: "int | np.random.Generator | None" = None,
     executor: "Executor | None" = None,
-    folder: Path | None = None,
-    together: Together | None = None,
+    keeping: Keeping | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
     """Run a study on the available logs.
@@ -71,11 +74,8 @@ def run_study(
         depend on the number of workers.
     executor : Executor, optional
         Runs the tasks; by default this process.
-    folder : Path, optional
-        Folder of a hidden file that stores the results of finished tasks until all are done, so
-        that an interrupted study can resume.
-    together : Together, optional
-        Common to several studies that one command runs.
+    keeping : Keeping, optional
+        Where the results of finished tasks are kept; by default nowhere.
     progress : callable, optional
         Called with the number of finished tasks and the number of all tasks so far.
 
@@ -102,11 +102,11 @@ def run_study(
     plan = plan_of(study, logs, runs, reading)
     here = plan.logs
     seed = seed_of(SEED if rng is None else rng)
+    folder, until, done = keeping or Keeping()
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
-    with ExitStack() if together is None else nullcontext(together.until) as stack:
-        done = None if together is None else together.done
+    with ExitStack() if until is None else nullcontext(until) as stack:
         kept = stack.enter_context(kept_tasks(file, made_by, done))
 
         def each(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:

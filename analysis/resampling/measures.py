@@ -14,6 +14,7 @@ from workloadkit.analysis.load.over_time import summarize_load
 from workloadkit.analysis.locality.days import concentrations
 from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values, ratios, user_jobs
 from workloadkit.analysis.locality.stack import mean_depths
+from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit
 from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
 from workloadkit.analysis.reproduction import read_table
@@ -62,6 +63,13 @@ MEASURES: Mapping[str, LogMeasure] = {
         for name, title in ESTIMATORS.items()
     },
 }
+
+
+#: Distributions in Figure 4 of the source, by user and by hour of the week.
+FIGURE_4 = tuple(name for name, of in DISTRIBUTIONS.items() if of.over in ("users", "week"))
+
+#: Distributions in Figure 5 of the source.
+FIGURE_5 = tuple(name for name in DISTRIBUTIONS if name.startswith("concentration_of_"))
 
 
 def comparable(trace: Trace) -> Trace:

@@ -18,7 +18,7 @@ from workloadkit.analysis.logs.distributions import (
 )
 from workloadkit.analysis.memory.hurst_parameter import logarithmic_axes
 from workloadkit.analysis.page import Report
-from workloadkit.analysis.resampling.measures import ESTIMATORS, MEASURES
+from workloadkit.analysis.resampling.measures import ESTIMATORS, FIGURE_4, FIGURE_5, MEASURES
 from workloadkit.analysis.section import Figure, Section, Table, shown
 from workloadkit.errors import plural
 
@@ -101,8 +101,6 @@ def _load(found: "ResamplingValidation") -> Section:
 
 
 def _distributions(found: "ResamplingValidation") -> Section:
-    from workloadkit.analysis.resampling.validation import FIGURE_4
-
     farthest = found.distributions.farthest
     of_users = farthest[farthest.index.isin(FIGURE_4)].sort_values("ks_mean", ascending=False)
     nearest, worst = of_users.index[-1], of_users.index[0]
@@ -130,8 +128,6 @@ def _distributions(found: "ResamplingValidation") -> Section:
 
 
 def _locality(found: "ResamplingValidation") -> Section:
-    from workloadkit.analysis.resampling.validation import FIGURE_5
-
     names = [name for name in MEASURES if name.startswith(("stack_depth", "concentration"))]
     notes = [
         "Stack depth: mean depth of a repeated value on a stack with the latest value on top; "

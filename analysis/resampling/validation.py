@@ -9,8 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis.logs.comparison import LogComparison, combine, extract
-from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
+from workloadkit.analysis.logs.distributions import plot_overlaid
 from workloadkit.analysis.resampling.measures import (
+    FIGURE_4,
+    FIGURE_5,
     comparable,
     measure_log,
     pox_line,
@@ -24,12 +26,6 @@ from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     from workloadkit.analysis.resampling.page import ValidationReport
-
-#: Distributions in Figure 4 of the source, by user and by hour of the week.
-FIGURE_4 = tuple(name for name, of in DISTRIBUTIONS.items() if of.over in ("users", "week"))
-
-#: Distributions in Figure 5 of the source.
-FIGURE_5 = tuple(name for name in DISTRIBUTIONS if name.startswith("concentration_of_"))
 
 _POINTS = 50  # of a line
 

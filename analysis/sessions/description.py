@@ -211,7 +211,11 @@ def section(trace: Trace) -> Section:
     if not (trace.ran & known).any():
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
         return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions.",))
-    notes = []
+    threshold = THRESHOLDS[_METHOD]
+    notes = [
+        f"A session ends if the user submits no job for {duration(threshold)}. A batch is a "
+        "set of overlapping jobs of a session; a think time is the pause between two batches."
+    ]
     if anonymous := int((trace.ran & ~known).sum()):
         notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
         trace = trace.select(known)
@@ -220,7 +224,6 @@ def section(trace: Trace) -> Section:
             "No wait time is known; batches and think times assume that jobs end their run time "
             "after submission, and are only approximate."
         )
-    threshold = THRESHOLDS[_METHOD]
     labels = delimit_sessions(trace, method=_METHOD, threshold=threshold)
     sessions = session_table(trace, labels)
     samples = {
@@ -231,16 +234,32 @@ def section(trace: Trace) -> Section:
         "think_time": labels["think_time"].dropna(),
     }
     numbers = {name: describe(sample) for name, sample in samples.items()}
-    n_batches = int(numbers["jobs_per_batch"]["count"])
     single = float(np.mean(sessions["jobs"] == 1))
+    finding = (
+        f"Users work in {plural(len(sessions), 'session')} of "
+        f"{plural(sessions['jobs'].mean(), 'job')} in "
+        f"{plural(sessions['batches'].mean(), 'batch', 'batches')} on average; {share(single)} of "
+        "the sessions have a single job."
+    )
+    if numbers["think_time"]["count"]:
+        thinking = duration(numbers["think_time"]["p50"])
+        finding += f" The median think time between batches is {thinking}."
     values = {
         "n_sessions": len(sessions),
-        "n_batches": n_batches,
+        "n_batches": int(numbers["jobs_per_batch"]["count"]),
         "n_jobs": len(labels),
         "single_job_sessions": single,
         **numbers,
     }
-    figures = [
+    caption = "Sizes and times of sessions and batches."
+    table = summary_table(numbers, caption, titles=_TITLES, times=_TIMES, statistics=_STATISTICS)
+    parameters = {"session_method": _METHOD, "session_threshold": threshold}
+    figures = _figures(samples)
+    return Section("sessions", _TITLE, finding, tuple(notes), values, (table,), figures, parameters)
+
+
+def _figures(samples: dict[str, pd.Series]) -> tuple[Figure, ...]:
+    return (
         Figure(
             "sizes",
             "Jobs and batches",
@@ -258,35 +277,4 @@ def section(trace: Trace) -> Section:
             cumulative_shares({_TITLES[name]: samples[name] for name in _TIMES}),
             partial(plot_cumulative, times=True),
         ),
-    ]
-    finding = (
-        f"Users work in {plural(len(sessions), 'session')} of "
-        f"{plural(sessions['jobs'].mean(), 'job')} in "
-        f"{plural(sessions['batches'].mean(), 'batch', 'batches')} on average; {share(single)} of "
-        "the sessions have a single job."
-    )
-    if numbers["think_time"]["count"]:
-        thinking = duration(numbers["think_time"]["p50"])
-        finding += f" The median think time between batches is {thinking}."
-    return Section(
-        "sessions",
-        _TITLE,
-        finding,
-        (
-            f"A session ends if the user submits no job for {duration(threshold)}. A batch is a "
-            "set of overlapping jobs of a session; a think time is the pause between two batches.",
-            *notes,
-        ),
-        values,
-        (
-            summary_table(
-                numbers,
-                "Sizes and times of sessions and batches.",
-                titles=_TITLES,
-                times=_TIMES,
-                statistics=_STATISTICS,
-            ),
-        ),
-        tuple(figures),
-        {"session_method": _METHOD, "session_threshold": threshold},
     )

@@ -1,5 +1,6 @@
 """Comparison of methods to delimit sessions, and a recommendation."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -347,69 +348,65 @@ def _table_of_batches(found: BatchAgreement) -> Table:
     return Table("batches", caption, found.batches, text, folded=True)
 
 
-def _figures(found: SessionMethods) -> list[Figure]:
-    limit = duration(OVERLONG)
-    figures = []
+def _figures(found: SessionMethods) -> Iterator[Figure]:
     if (found.lengths.to_numpy() > 0).any():
-        figures = [
-            Figure(
-                "survival",
-                "Survival function of session lengths",
-                "Share of the sessions longer than a time, under Last, Max and Arrival and under "
-                f"Last+Cut with three cuts, on logarithmic axes; the dashed line marks {limit}. "
-                "Max+Cut (not drawn) differs from Last+Cut by at most "
-                f"{share(_largest_difference(found.survival))} of the sessions.",
-                found.survival,
-                plot_session_survival,
-            ),
-            Figure(
-                "lengths",
-                "Number of sessions by length",
-                "Number of sessions under Last, under Arrival, and under Last+Cut with a cut of 1 "
-                "h, in eight bins per doubling of the length, on logarithmic axes. The dashed line "
-                "at 1 h marks the cut and the threshold of Arrival: a cut can leave a peak there, "
-                "a threshold a drop. Sessions shorter than 1 min are not shown.",
-                found.lengths,
-                plot_session_lengths,
-            ),
-        ]
+        yield from _figures_of_lengths(found)
     if found.threshold.n:
-        marks: dict[str, Any] = {
-            "suggestion": found.threshold.threshold,
-            "fixed": found.threshold.fixed,
-        }
-        about = _in_minutes(found.threshold.threshold)
-        figures += [
-            Figure(
-                "inter_arrivals",
-                "Inter-arrival times of users",
-                "Cumulative share of the times between successive jobs of a user, of up to a day. "
-                f"Lines mark where it levels off, {about}, and the threshold of Arrival.",
-                found.threshold.curve,
-                partial(plot_inter_arrivals, **marks),
-            ),
-            Figure(
-                "slope",
-                "Slope of the inter-arrival distribution",
-                "Slope of the cumulative distribution of inter-arrival times, relative to its mean "
-                f"over the day, on logarithmic axes. From {about} on, it stays at or below "
-                f"{LEVEL:g} times the mean (dashed), over any interval that starts there.",
-                found.threshold.curve,
-                partial(plot_inter_arrival_slope, **marks),
-            ),
-        ]
+        yield from _figures_of_threshold(found.threshold)
     if len(found.batches.curves.columns):
-        figures.append(
-            Figure(
-                "think_times",
-                "Think times after batches",
-                "Think times of up to a day after batches common to Last and Max, and after "
-                "batches found by only one of them.",
-                found.batches.curves,
-                plot_batch_agreement,
-            )
+        yield Figure(
+            "think_times",
+            "Think times after batches",
+            "Think times of up to a day after batches common to Last and Max, and after "
+            "batches found by only one of them.",
+            found.batches.curves,
+            plot_batch_agreement,
         )
-    return figures
+
+
+def _figures_of_lengths(found: SessionMethods) -> Iterator[Figure]:
+    yield Figure(
+        "survival",
+        "Survival function of session lengths",
+        "Share of the sessions longer than a time, under Last, Max and Arrival and under "
+        f"Last+Cut with three cuts, on logarithmic axes; the dashed line marks "
+        f"{duration(OVERLONG)}. Max+Cut (not drawn) differs from Last+Cut by at most "
+        f"{share(_largest_difference(found.survival))} of the sessions.",
+        found.survival,
+        plot_session_survival,
+    )
+    yield Figure(
+        "lengths",
+        "Number of sessions by length",
+        "Number of sessions under Last, under Arrival, and under Last+Cut with a cut of 1 h, in "
+        "eight bins per doubling of the length, on logarithmic axes. The dashed line at 1 h marks "
+        "the cut and the threshold of Arrival: a cut can leave a peak there, a threshold a drop. "
+        "Sessions shorter than 1 min are not shown.",
+        found.lengths,
+        plot_session_lengths,
+    )
+
+
+def _figures_of_threshold(found: ThresholdSuggestion) -> Iterator[Figure]:
+    about = _in_minutes(found.threshold)
+    marks: dict[str, Any] = {"suggestion": found.threshold, "fixed": found.fixed}
+    yield Figure(
+        "inter_arrivals",
+        "Inter-arrival times of users",
+        "Cumulative share of the times between successive jobs of a user, of up to a day. Lines "
+        f"mark where it levels off, {about}, and the threshold of Arrival.",
+        found.curve,
+        partial(plot_inter_arrivals, **marks),
+    )
+    yield Figure(
+        "slope",
+        "Slope of the inter-arrival distribution",
+        "Slope of the cumulative distribution of inter-arrival times, relative to its mean over "
+        f"the day, on logarithmic axes. From {about} on, it stays at or below {LEVEL:g} times the "
+        "mean (dashed), over any interval that starts there.",
+        found.curve,
+        partial(plot_inter_arrival_slope, **marks),
+    )
 
 
 def _largest_difference(table: pd.DataFrame) -> float:

@@ -275,7 +275,7 @@ def _performance(log: Log, found: Mapping[float, "pd.DataFrame"]) -> Iterator[Re
 def _figure_11(log: Log, made: _MoreUsers) -> Iterator[Result]:
     """Report the similarity of a log with more users to the log."""
     from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-    from workloadkit.analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.measures import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
 
     high = log.name == "OSC-Clust"

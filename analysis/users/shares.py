@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
 from workloadkit.analysis.formats import count, number, share, with_interval
-from workloadkit.analysis.section import SEED, Figure, Section, Table, facts, shown
+from workloadkit.analysis.section import (
+    SEED,
+    Columns,
+    Figure,
+    Section,
+    Table,
+    facts,
+    joined,
+    part,
+    shown,
+)
 from workloadkit.clock import WEEK
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
@@ -196,12 +206,34 @@ def section(trace: Trace) -> Section:
     if users.empty:
         reason = "No user is known" if trace.ran.any() else "No job of this log ran"
         return Section("users", _TITLE, notes=(f"{reason}, so users cannot be distinguished.",))
-    notes = []
+    notes: tuple[str, ...] = ()
     if anonymous := int((trace.ran & (trace.column("user") == UNKNOWN)).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
+        notes = (f"Left out: {plural(anonymous, 'job')} of unknown users.",)
+    return joined(Section("users", _TITLE, notes=notes), _shares(users), _classes(trace))
+
+
+_SUMMARY: Columns = {
+    "users with jobs that ran": ("n_users", count),
+    "jobs per user, mean": ("jobs_per_user_mean", number),
+    "jobs per user, median": ("jobs_per_user_median", number),
+    "users with half of the jobs": ("users_with_half_of_the_jobs", count),
+    "users with half of the work": ("users_with_half_of_the_work", count),
+    "Gini coefficient of jobs": ("gini_of_jobs", number),
+    "Gini coefficient of work": ("gini_of_work", number),
+}
+_FIRST: Columns = {
+    "jobs": ("jobs", count),
+    "jobs_share": ("share of jobs", share),
+    "work_share": ("share of work", share),
+}
+
+
+def _shares(users: pd.DataFrame) -> Section:
+    """Report the number of users and their shares."""
     jobs, work = concentration(users["jobs"]), concentration(users["work"])
     n = len(users)
     top = min(_TOP, n)
+    half = int(np.searchsorted(work, 0.5)) if work[-1] > 0 else 0
     values: dict[str, Any] = {
         "n_users": n,
         "jobs_per_user_mean": float(users["jobs"].mean()),
@@ -210,33 +242,18 @@ def section(trace: Trace) -> Section:
         "jobs_share_of_first_10": float(jobs[top]),
         "work_share_of_first_10": float(work[top]),
         "users_with_half_of_the_jobs": int(np.searchsorted(jobs, 0.5)),
-        "users_with_half_of_the_work": int(np.searchsorted(work, 0.5)) if work[-1] > 0 else 0,
+        "users_with_half_of_the_work": half,
         "gini_of_jobs": gini(users["jobs"]),
         "gini_of_work": gini(users["work"]),
     }
-    rows = {
-        "users with jobs that ran": ("n_users", count),
-        "jobs per user, mean": ("jobs_per_user_mean", number),
-        "jobs per user, median": ("jobs_per_user_median", number),
-        "users with half of the jobs": ("users_with_half_of_the_jobs", count),
-        "users with half of the work": ("users_with_half_of_the_work", count),
-        "Gini coefficient of jobs": ("gini_of_jobs", number),
-        "Gini coefficient of work": ("gini_of_work", number),
-    }
-    summary = facts(
-        "summary",
-        "Distribution of jobs and work over users.",
-        {title: (values[name], form(values[name])) for title, (name, form) in rows.items()},
-    )
+    rows = {title: (values[name], form(values[name])) for title, (name, form) in _SUMMARY.items()}
     first = users.head(top)
-    columns = {
-        "jobs": ("jobs", count),
-        "jobs_share": ("share of jobs", share),
-        "work_share": ("share of work", share),
-    }
-    text = shown(first, columns)
+    text = shown(first, _FIRST)
     text.index = [f"user {user}" for user in first.index]
-    table = Table("top", "The users with the most jobs.", first, text)
+    tables = (
+        facts("summary", "Distribution of jobs and work over users.", rows),
+        Table("top", "The users with the most jobs.", first, text),
+    )
     figures = (
         Figure(
             "concentration",
@@ -257,22 +274,11 @@ def section(trace: Trace) -> Section:
     if n == 1:
         finding = f"One user submitted all {plural(int(users['jobs'].sum()), 'job')}."
     else:
-        half = values["users_with_half_of_the_work"]
-        who, part = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
-        finding = f"The {who} active of {plural(n, 'user')} submitted {share(part)} of the jobs"
+        who, share_of = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
+        finding = f"The {who} active of {plural(n, 'user')} submitted {share(share_of)} of the jobs"
         account = "accounts" if half == 1 else "account"
         finding += f"; {plural(half, 'user')} {account} for half of the work." if half else "."
-    classes = _classes(trace)
-    return Section(
-        "users",
-        _TITLE,
-        f"{finding} {classes.finding}".strip(),
-        (*notes, *classes.notes),
-        {**values, **classes.values},
-        (summary, table, *classes.tables),
-        figures + classes.figures,
-        classes.parameters,
-    )
+    return part(finding, values=values, tables=tables, figures=figures)
 
 
 def _classes(trace: Trace) -> Section:
@@ -294,7 +300,7 @@ def _classes(trace: Trace) -> Section:
     values |= {"long_term_jobs_share_low": low, "long_term_jobs_share_high": high}
     if found.end - found.begin <= LONG_TERM:
         note = "The log spans at most 12 weeks, too short to identify long-term users."
-        return Section("users", _TITLE, "", (note,), values, parameters=parameters)
+        return part("", (note,), values, parameters=parameters)
     note = (
         "A user is long-term if the first and the last job are more than 12 weeks apart, truncated "
         "if all jobs lie within 4 weeks of the log's beginning or end, and temporary otherwise."
@@ -330,4 +336,4 @@ def _classes(trace: Trace) -> Section:
         f"{plural(n, 'user')} were active for more than 12 weeks and submitted "
         f"{with_interval(values['long_term_jobs_share'], low, high)} of the jobs."
     )
-    return Section("users", _TITLE, finding, (note,), values, (table,), figures, parameters)
+    return part(finding, (note,), values, (table,), figures, parameters)

@@ -22,7 +22,7 @@ from workloadkit.queueing.closed_users import MixedResult
 from workloadkit.queueing.errors import QueueingError, quoted
 from workloadkit.queueing.multi_server import MOST, WHOLE_USERS
 from workloadkit.queueing.one_server import stable
-from workloadkit.queueing.product_form import mixed
+from workloadkit.queueing.product_form import closed_and_open
 
 # Response times relative to a limit, and root finding for a parameter.
 
@@ -46,7 +46,7 @@ def excess(p: Parameters, job: Job) -> Floats:
 
 
 def _model(p: Parameters) -> MixedResult:
-    return mixed(p["lam"], p["N"], p["Z"], p["S"], p["servers"])
+    return closed_and_open(p["lam"], p["N"], p["Z"], p["S"], p["servers"])
 
 
 def where_known(p: Parameters, solve: Callable[[Parameters], Floats]) -> Value:

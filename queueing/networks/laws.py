@@ -9,7 +9,7 @@ distributions and order of service [1]_.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -268,6 +268,14 @@ class Observation(DisplayedResult):
         return (self.arrivals - self.completions) / self.completions
 
 
+class System(TypedDict, total=False):
+    """What a schedule does not contain of the system: measures of an `Observation`."""
+
+    users: float | None
+    think: float | None
+    visits: float | None
+
+
 def observe(
     submit: ArrayLike,
     start: ArrayLike,
@@ -276,9 +284,7 @@ def observe(
     servers: float = 1,
     procs: ArrayLike = 1,
     window: tuple[float, float] | None = None,
-    users: float | None = None,
-    think: float | None = None,
-    visits: float | None = None,
+    **system: Unpack[System],
 ) -> Observation:
     """Measure a schedule in an interval.
 
@@ -346,11 +352,9 @@ def observe(
         response=mean(ended - submitted),
         wait=mean(started - submitted),
         servers=servers,
-        users=users,
-        think=think,
         at_begin=before,
         at_end=after,
-        visits=visits,
+        **system,
     )
 
 

@@ -18,7 +18,7 @@ from workloadkit.analysis.distributions.correlation import (
     plot_sizes,
     section,
 )
-from workloadkit.analysis.distributions.rank_tables import (
+from workloadkit.analysis.distributions.rank_correlation import (
     class_tables,
     table_kendall,
     table_spearman,

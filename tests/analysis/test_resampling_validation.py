@@ -14,6 +14,8 @@ from workloadkit import analysis, cli
 from workloadkit.analysis.formats import number
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
 from workloadkit.analysis.resampling.measures import (
+    FIGURE_4,
+    FIGURE_5,
     MEASURES,
     SIMILARITIES,
     comparable,
@@ -23,8 +25,6 @@ from workloadkit.analysis.resampling.measures import (
 )
 from workloadkit.analysis.resampling.page import plot_pox_lines
 from workloadkit.analysis.resampling.validation import (
-    FIGURE_4,
-    FIGURE_5,
     _on_one_scale,
     compare_measures,
 )

@@ -125,7 +125,7 @@ def study(
     """
     from workloadkit.analysis.formats import duration
     from workloadkit.analysis.reproduction import (
-        Together,
+        Keeping,
         choose,
         data_folder,
         find_logs,
@@ -198,7 +198,7 @@ def study(
         found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
         for findings in found:
             _write_pages(findings, out)
-        together = Together(until, {})
+        keeping = Keeping(out, until, {})
         for each, logs in here:
             begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
@@ -210,8 +210,7 @@ def study(
                     reading=choose(each.axes, _for(each, choices)),
                     rng=seed if is_random else None,
                     executor=pool,
-                    folder=out,
-                    together=together,
+                    keeping=keeping,
                     progress=count,
                 )
             _write_pages(findings, out)

@@ -65,7 +65,7 @@ def alike(trace: "Trace", new: "Iterable[Trace]", begin: float) -> Likeness:
     """Measure the distances of the distributions of new logs from those of a log."""
     import pandas as pd
 
-    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.resampling.measures import FIGURE_4, FIGURE_5
 
     names = (*FIGURE_4, *FIGURE_5)
     original = _look(trace, names, begin)
@@ -78,7 +78,7 @@ def lengthen(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> Like
     import pandas as pd
 
     from workloadkit.analysis.logs.distributions import kolmogorov_smirnov
-    from workloadkit.analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.measures import FIGURE_4
     from workloadkit.provenance import seed_of
 
     log, reading, runs = task

@@ -43,7 +43,7 @@ RATES = (0.0, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
 def figures_4_and_5(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Report the similarity of resampled logs to the original."""
     from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.resampling.measures import FIGURE_4, FIGURE_5
 
     shown = log.name == "ANL-Intrepid"
     place = "Figure 4" if shown else "section 5.1"
@@ -64,7 +64,7 @@ def _very_similar(found: "Sequence[Likeness | None]") -> tuple[float, float, flo
     """Share of the distributions that are very similar, mean of the runs."""
     import numpy as np
 
-    from workloadkit.analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.measures import FIGURE_4
     from workloadkit.experiments.intervals import mean_interval
 
     here = [of.runs[list(FIGURE_4)].to_numpy() for of in found if of is not None]
@@ -78,7 +78,7 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
     import numpy as np
 
     from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, kolmogorov_smirnov
-    from workloadkit.analysis.resampling.validation import FIGURE_4, FIGURE_5
+    from workloadkit.analysis.resampling.measures import FIGURE_4, FIGURE_5
     from workloadkit.experiments.intervals import mean_interval
 
     if not found:
@@ -120,7 +120,7 @@ def all_logs(found: Mapping[Log, Likeness], note: str) -> Iterator[Result]:
 def figure_10(log: Log, found: Likeness | None) -> Iterator[Result]:
     """Report the similarity of parts of a longer log to the log, and to each other."""
     from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
-    from workloadkit.analysis.resampling.validation import FIGURE_4
+    from workloadkit.analysis.resampling.measures import FIGURE_4
 
     place, names = "Figure 10", list(FIGURE_4)
     by_run = None

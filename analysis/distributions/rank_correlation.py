@@ -1,0 +1,199 @@
+"""Correlations of two properties of jobs, in the log and in many draws of users at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloadkit.analysis.bootstrap import interval
+
+#: Number of classes of about equal size; equal values share a class.
+CLASSES = 32
+
+#: Minimum number of jobs for a correlation.
+LEAST_JOBS = 10
+
+
+def class_tables(
+    rank_x: NDArray[np.float64],
+    rank_y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Count jobs by the classes of two properties in each draw of users.
+
+    Parameters
+    ----------
+    rank_x, rank_y : ndarray of float, shape (n_jobs,)
+        Ranks from 1; ties have their mean rank.
+    user : ndarray of int, shape (n_jobs,)
+        Column of each job's user in `weights`.
+    weights : ndarray, shape (n_draws, n_users)
+        Number of times that each user was drawn.
+
+    Returns
+    -------
+    ndarray of float, shape (n_draws, CLASSES, CLASSES)
+
+    Examples
+    --------
+    >>> ranks, users = np.array([1.0, 2.0]), np.array([0, 0])
+    >>> tables = class_tables(ranks, ranks[::-1], users, np.array([[1.0], [3.0]]))
+    >>> tables.sum(axis=(1, 2)).tolist(), table_spearman(tables).tolist()
+    ([2.0, 6.0], [-1.0, -1.0])
+    """
+    from scipy import sparse
+
+    def classes(rank: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
+
+    cell = classes(rank_x) * CLASSES + classes(rank_y)
+    counts = sparse.csr_array(
+        (np.ones(cell.size), (cell, user)), shape=(CLASSES**2, weights.shape[1])
+    )
+    return (counts @ weights.T).T.reshape(len(weights), CLASSES, CLASSES)
+
+
+def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
+    """Return Spearman's correlation of each contingency table of ordered classes.
+
+    Parameters
+    ----------
+    tables : array_like, shape (n_tables, n_rows, n_columns)
+        Counts, or weights.
+
+    Returns
+    -------
+    ndarray of float, shape (n_tables,)
+        NaN if all counts are in one row or one column.
+
+    Examples
+    --------
+    >>> table_spearman([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables, dtype=np.float64)
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    total = tables.sum(axis=(1, 2))
+    half = total[:, None] / 2
+    x = np.cumsum(rows, axis=1) - rows / 2 - half  # ranks, the middle of each class, less the mean
+    y = np.cumsum(columns, axis=1) - columns / 2 - half
+    both = np.einsum("kij,ki,kj->k", tables, x, y)
+    spread = np.sqrt((rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1))
+    return np.divide(both, spread, out=np.full(total.size, np.nan), where=spread > 0)
+
+
+def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
+    """Return Kendall's tau-b of each contingency table of ordered classes.
+
+    Parameters
+    ----------
+    tables : array_like, shape (n_tables, n_rows, n_columns)
+        Counts, or weights.
+
+    Returns
+    -------
+    ndarray of float, shape (n_tables,)
+        NaN if all counts are in one row or one column.
+
+    Examples
+    --------
+    >>> table_kendall([[[5, 0], [0, 5]], [[1, 1], [1, 1]]]).tolist()
+    [1.0, 0.0]
+    """
+    tables = np.asarray(tables, dtype=np.float64)
+    lower = np.tril(np.ones((tables.shape[1],) * 2), -1)
+    upper = np.triu(np.ones((tables.shape[2],) * 2), 1)
+    above = lower @ tables  # for each cell, the counts above it; then those to its left, or right
+    concordant = np.einsum("kij,kij->k", tables, above @ upper)
+    discordant = np.einsum("kij,kij->k", tables, above @ upper.T)
+    total = tables.sum(axis=(1, 2))
+    x, y = (total**2 - (tables.sum(axis=a) ** 2).sum(axis=1) for a in (2, 1))
+    spread = np.sqrt(np.maximum(x, 0) * np.maximum(y, 0)) / 2
+    return np.divide(
+        concordant - discordant, spread, out=np.full(total.size, np.nan), where=spread > 0
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Values, and the place of each among the distinct ones, so that each pair need not sort."""
+
+    values: NDArray[np.float64]
+    code: NDArray[Any]  # -1: unknown
+    n_distinct: int
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> "Coded":
+        """Code the finite values."""
+        known = np.isfinite(values)
+        distinct, place = np.unique(values[known], return_inverse=True)
+        small = distinct.size <= np.iinfo(np.int16).max  # short integers are sorted by radix
+        code = np.full(values.size, -1, np.int16 if small else np.int64)
+        code[known] = place
+        return cls(values, code, distinct.size)
+
+    def ranks(self, jobs: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return ranks from 1 among some jobs; ties have their mean rank."""
+        counts = np.bincount(self.code[jobs], minlength=self.n_distinct)
+        return (np.cumsum(counts) - counts + (counts + 1) / 2)[self.code[jobs]]
+
+
+def correlate(
+    first: Coded, second: Coded, user: NDArray[np.int64], weights: NDArray[np.float64]
+) -> dict[str, float]:
+    """Return the three correlations of two properties, with intervals."""
+    from scipy import stats
+
+    both = (first.code >= 0) & (second.code >= 0)
+    x, y, user = first.values[both], second.values[both], user[both]
+    above = (x > 0) & (y > 0)
+    found: dict[str, float] = {"n": x.size, "n_log": int(above.sum())}
+    rank_x, rank_y = first.ranks(both), second.ranks(both)
+    found["spearman"] = _linear(rank_x, rank_y)
+    varies = not np.isnan(found["spearman"])
+    found["kendall"] = np.nan
+    if varies:
+        found["kendall"] = float(stats.kendalltau(first.code[both], second.code[both]).statistic)
+    log_x, log_y = np.log(x[above]), np.log(y[above])
+    found["pearson_log"] = _linear(log_x, log_y)
+    draws = dict.fromkeys(("spearman", "kendall", "pearson_log"), np.full(len(weights), np.nan))
+    if varies and (user >= 0).any():
+        of_known = user >= 0
+        tables = class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
+        whole = class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
+        for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
+            draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
+    if not np.isnan(found["pearson_log"]):
+        draws["pearson_log"] = _linear_draws(log_x, log_y, user[above], weights)
+    for kind, values in draws.items():
+        low, high = np.clip(interval(values), -1, 1).tolist()
+        found |= {f"{kind}_low": low, f"{kind}_high": high}
+    return found
+
+
+def _linear(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return Pearson's correlation; NaN for fewer than ten values or a constant."""
+    if x.size < LEAST_JOBS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    x, y = x - x.mean(), y - y.mean()
+    spread = np.sqrt((x * x).sum()) * np.sqrt((y * y).sum())
+    return float(np.clip((x * y).sum() / spread, -1, 1)) if spread > 0 else np.nan
+
+
+def _linear_draws(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return Pearson's correlation in each draw, from the sums of each user."""
+    known, n_users = user >= 0, weights.shape[1]
+    x, y, user = x[known] - x.mean(), y[known] - y.mean(), user[known]
+    parts = (np.ones(x.size), x, y, x * x, y * y, x * y)
+    sums = np.stack([np.bincount(user, part, minlength=n_users) for part in parts], axis=1)
+    n, sx, sy, sxx, syy, sxy = np.tensordot(weights, sums, 1).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = (sxx - sx**2 / n) * (syy - sy**2 / n)
+        return np.where(spread > 0, (sxy - sx * sy / n) / np.sqrt(spread), np.nan)
