@@ -11,12 +11,10 @@ from workloadkit.queueing.inverse import (
     users_for_response,
 )
 from workloadkit.queueing.mixed_reopen import mixed
-from workloadkit.queueing.phases import operational_phases
-from workloadkit.queueing.probability import exponential, hyperbolic, table
-from workloadkit.queueing.product_form import closed
+from workloadkit.queueing.probability import breaks, exponential, hyperbolic, table
+from workloadkit.queueing.product_form import closed, operational_phases
 from workloadkit.queueing.reopening.model import reopen
 from workloadkit.queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
-from workloadkit.queueing.think_time import breaks
 
 __all__ = [
     "QueueingError",

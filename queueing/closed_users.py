@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloadkit.queueing import one_server, response_law
+from workloadkit.queueing import response_law, users_at_servers
 from workloadkit.queueing.arguments import Flags, Floats, Value, plain
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.one_server import idle_share
 from workloadkit.queueing.result import ModelResult, Places
+from workloadkit.queueing.users_at_servers import idle_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,12 +38,12 @@ class _Users(ModelResult):
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         def one(n: Floats, a: Floats, s: Floats) -> Floats:
             if order == 1:
-                return s * (1 + one_server.number_at_server(n, a))
+                return s * (1 + users_at_servers.number_at_server(n, a))
             with np.errstate(over="ignore"):
                 return s**order * response_law.moment(order, n, a)
 
         def more(job: Any, *load: Floats) -> Floats:
-            from workloadkit.queueing.multi_server import mixed_moment
+            from workloadkit.queueing.users_at_servers import mixed_moment
 
             lam, N, Z, S, servers = load
             return mixed_moment(order, lam, N, Z, S, servers, job)
@@ -60,7 +60,7 @@ class _Users(ModelResult):
 
     @staticmethod
     def _more_survival(job: Any, *load: Floats) -> Floats:
-        from workloadkit.queueing.multi_server import mixed_survival
+        from workloadkit.queueing.users_at_servers import mixed_survival
 
         lam, N, Z, S, servers, t = load
         return mixed_survival(t, lam, N, Z, S, servers, job)
@@ -91,9 +91,9 @@ class _Users(ModelResult):
         """Return where there is one server, and n, a and s of `response_law` there."""
         lam, N, Z, S, servers = self._load(at)
         here = (servers == 1) & (S > 0) & ((N > 0) | (job == "open"))
-        s, a = one_server.scales(lam[here], Z[here], S[here])
+        s, a = users_at_servers.scales(lam[here], Z[here], S[here])
         # a closed user does not meet itself
-        return here, one_server.others(N[here]) if job == "closed" else N[here], a, s
+        return here, users_at_servers.others(N[here]) if job == "closed" else N[here], a, s
 
     def _load(self, at: Places) -> tuple[Floats, ...]:
         """Return lam, N, Z, S and servers at these points."""
@@ -115,12 +115,12 @@ class _Users(ModelResult):
         more = (servers > 1) & (S > 0)
         if wrt == "servers" or (wrt == "N" and more.any()):
             raise QueueingError(f"wrt is {quoted(wrt)}, a whole number for several servers")
-        slopes = one_server.slopes(wrt, lam, N, Z, np.where(more, 0.0, S))
+        slopes = users_at_servers.slopes(wrt, lam, N, Z, np.where(more, 0.0, S))
         if more.any():
             _several(slopes, wrt, tuple(v[more] for v in load), more)
         return plain(self._slope(of, wrt, slopes).reshape(self.shape))
 
-    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+    def _slope(self, of: str, wrt: str, slopes: users_at_servers.Slopes) -> Floats:
         """Return the derivative of one measure, flat."""
         raise NotImplementedError
 
@@ -156,9 +156,11 @@ def _over(t: Floats, s: Floats) -> Floats:
         return t / s
 
 
-def _several(slopes: one_server.Slopes, wrt: Any, load: tuple[Floats, ...], here: Flags) -> None:
+def _several(
+    slopes: users_at_servers.Slopes, wrt: Any, load: tuple[Floats, ...], here: Flags
+) -> None:
     """Insert the derivatives at points with several servers."""
-    from workloadkit.queueing.multi_server import mixed_derivatives, mixed_sums
+    from workloadkit.queueing.users_at_servers import mixed_derivatives, mixed_sums
 
     lam, N, Z, S, servers = load
     found = mixed_derivatives(wrt, lam, N, Z, S, servers)
@@ -205,7 +207,7 @@ class ClosedResult(_Users):
         """Jobs of one user per unit of time; NaN without users."""
         return _ratio(self.X, self.parameters["N"])
 
-    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+    def _slope(self, of: str, wrt: str, slopes: users_at_servers.Slopes) -> Floats:
         if of == "X_per_user":
             return _slope_per_user(self.X, self.parameters["N"], wrt, slopes)
         return getattr(slopes, f"{of}c")
@@ -279,7 +281,7 @@ class MixedResult(_Users):
         """Jobs of one closed user per unit of time; NaN without users."""
         return _ratio(self.Xc, self.parameters["N"])
 
-    def _slope(self, of: str, wrt: str, slopes: one_server.Slopes) -> Floats:
+    def _slope(self, of: str, wrt: str, slopes: users_at_servers.Slopes) -> Floats:
         if of == "X_per_user":
             return _slope_per_user(self.Xc, self.parameters["N"], wrt, slopes)
         if of in slopes._fields:
@@ -321,7 +323,7 @@ def _ratio(over: Value, under: Value) -> Value:
     return plain(np.divide(over, under, out=empty, where=under > 0))
 
 
-def _slope_per_user(X: Value, N: Floats, wrt: str, slopes: one_server.Slopes) -> Floats:
+def _slope_per_user(X: Value, N: Floats, wrt: str, slopes: users_at_servers.Slopes) -> Floats:
     X, N = np.ravel(X), np.ravel(N)
     change = slopes.Xc - (X / np.where(N > 0, N, np.nan) if wrt == "N" else 0.0)
     return np.asarray(_ratio(change, N)).reshape(N.shape)

@@ -1,7 +1,7 @@
-"""Waits at several servers, by recursions with positive terms only.
+"""Waits at one or several servers, by recursions with positive terms only.
 
 Both with a free server and with all servers busy, the state is described by
-V = Poisson(rate) + Binomial(trials), see `queueing.multi_server`; here q(n) = P(V = n), and the
+V = Poisson(rate) + Binomial(trials), see `queueing.users_at_servers`; here q(n) = P(V = n), and the
 binomial is given by its odds. Arguments are real, or complex for derivatives.
 """
 
@@ -373,3 +373,13 @@ def limited_survival(t, lam, S, servers, places):
                 waits = others / (others + none)
         found[i] = _survival(t[i] / S[i], float(servers[i]), waits, share)
     return found
+
+
+@kernel
+def numbers_at_server(n, a, number):
+    """Write into `number` the mean number of n[i] users at the server, with think time a[i]."""
+    for i in range(n.size):
+        q = 0.0
+        for m in range(1, int(n[i]) + 1):
+            q = m * (1.0 + q) / (1.0 + q + a[i])
+        number[i] = q

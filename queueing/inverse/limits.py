@@ -20,9 +20,8 @@ from workloadkit.queueing.arguments import (
 )
 from workloadkit.queueing.closed_users import MixedResult
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.multi_server import MOST, WHOLE_USERS
-from workloadkit.queueing.one_server import stable
 from workloadkit.queueing.product_form import closed_and_open
+from workloadkit.queueing.users_at_servers import MOST, WHOLE_USERS, stable
 
 # Response times relative to a limit, and root finding for a parameter.
 

@@ -16,7 +16,7 @@ from workloadkit.queueing.arguments import (
     positive,
 )
 from workloadkit.queueing.inverse.limits import Job, Parameters, excess, root, where_known
-from workloadkit.queueing.multi_server import WHOLE_USERS
+from workloadkit.queueing.users_at_servers import WHOLE_USERS
 
 
 class UserTimes(NamedTuple):

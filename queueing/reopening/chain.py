@@ -8,7 +8,6 @@ import numpy as np
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError, quoted
 from workloadkit.queueing.probability import Probability
-from workloadkit.queueing.reopening.averages import averages
 from workloadkit.queueing.reopening.laws import phases, survival
 from workloadkit.queueing.reopening.levels import (
     BOUND,
@@ -20,7 +19,7 @@ from workloadkit.queueing.reopening.levels import (
     spread,
     thinking_given,
 )
-from workloadkit.queueing.reopening.thinkers import Choices, choices, thoughts
+from workloadkit.queueing.reopening.thinkers import Choices, averages, choices, thoughts
 from workloadkit.queueing.response_function import Form
 
 #: Largest number of jobs at the servers.

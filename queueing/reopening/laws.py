@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit.queueing.arguments import Flags, Floats
 from workloadkit.queueing.errors import QueueingError
-from workloadkit.queueing.reopening.averages import TAIL
+from workloadkit.queueing.reopening.thinkers import TAIL
 from workloadkit.queueing.reopening.total_rate import RateStation
 
 # Response times as mixtures of Erlang distributions.

@@ -8,7 +8,6 @@ import numpy as np
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.probability import Probability
-from workloadkit.queueing.reopening.averages import averages
 from workloadkit.queueing.reopening.levels import (
     BOUND,
     Ints,
@@ -20,7 +19,7 @@ from workloadkit.queueing.reopening.levels import (
     spread,
     thinking_given,
 )
-from workloadkit.queueing.reopening.thinkers import AT_ONCE
+from workloadkit.queueing.reopening.thinkers import AT_ONCE, averages
 
 #: Arrivals per service time below which open users are treated as alone; affects at most the
 #: seventh digit.

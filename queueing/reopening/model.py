@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 
 from workloadkit.queueing.arguments import Floats, count, missing, not_negative, plain, points, warn
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.probability import Probability, as_probability
-from workloadkit.queueing.reopening.answers import (
+from workloadkit.queueing.probability import Probability, as_probability, as_think
+from workloadkit.queueing.reopening.laws import Placed, Places
+from workloadkit.queueing.reopening.result import (
     Failures,
     ReopenPoints,
+    ReopenResult,
     Solution,
     by_chain,
     by_fluid,
@@ -20,12 +22,9 @@ from workloadkit.queueing.reopening.answers import (
     by_total_rate,
     constant,
 )
-from workloadkit.queueing.reopening.laws import Placed, Places
-from workloadkit.queueing.reopening.result import ReopenResult
 from workloadkit.queueing.reopening.thinkers import most_load, stability_rules
 from workloadkit.queueing.response_function import Form, averaged
 from workloadkit.queueing.result import Exactness
-from workloadkit.queueing.think_time import as_think
 
 Function = Callable[[Floats], Floats]
 Method = Literal["chain", "mm1", "mean", "fluid", "exact"]

@@ -13,8 +13,8 @@ import numpy as np
 
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
-from workloadkit.queueing.one_server import idle_share
 from workloadkit.queueing.probability import Exponential, Probability
+from workloadkit.queueing.users_at_servers import idle_share
 
 #: Average of p over the distribution of response times, or p at their mean.
 Average = Literal["mm1", "mean"]

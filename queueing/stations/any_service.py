@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from workloadkit.queueing._kernels import helper, kernel
 from workloadkit.queueing.arguments import Floats, Value, not_negative, plain
 from workloadkit.queueing.errors import QueueingError
-from workloadkit.queueing.one_server import idle_share, stable
 from workloadkit.queueing.result import Places
 from workloadkit.queueing.stations.exponential_service import Open, in_one_line
+from workloadkit.queueing.users_at_servers import idle_share, stable
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,11 +19,10 @@ from workloadkit.queueing.arguments import (
     plain,
     points,
 )
-from workloadkit.queueing.complex_step import steps
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.one_server import idle_share, stable
 from workloadkit.queueing.result import Exactness, ModelResult, Places, again
 from workloadkit.queueing.truncated_poisson import all_think
+from workloadkit.queueing.users_at_servers import idle_share, stable, steps
 
 # Common parts of open stations.
 

@@ -46,8 +46,7 @@ from workloadkit.analysis.queue_models.cross_check.models import (
 )
 from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 from workloadkit.errors import ParameterError, WorkloadWarning
-from workloadkit.queueing.probability import as_probability
-from workloadkit.queueing.think_time import as_think
+from workloadkit.queueing.probability import as_probability, as_think
 from workloadkit.settings import Crosscheck
 from workloadkit.simulation.users.queueing import again, customers
 

@@ -144,7 +144,7 @@ def eliminated(p, jobs: int = 350, thinking: int = 40) -> float:
     from scipy.sparse import diags, identity, kron
     from scipy.sparse.linalg import splu
 
-    from workloadkit.queueing.reopening.averages import averages
+    from workloadkit.queueing.reopening.thinkers import averages
 
     again = averages(p, 1.0, jobs)
     arrive = diags([np.ones(jobs)], [1])

@@ -8,12 +8,18 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles import queueing_chains as oracle
 from workloadkit.queueing import QueueingError
-from workloadkit.queueing.probability import as_probability, exponential, hyperbolic, table
-from workloadkit.queueing.reopening.averages import averages, erlang_averages, phase_averages
+from workloadkit.queueing.probability import (
+    as_probability,
+    as_think,
+    breaks,
+    exponential,
+    hyperbolic,
+    table,
+)
 from workloadkit.queueing.reopening.chain import solve_chain
 from workloadkit.queueing.reopening.laws import moment, phases, survival
 from workloadkit.queueing.reopening.mixed_chain import solve_mixed_chain
-from workloadkit.queueing.think_time import as_think, breaks
+from workloadkit.queueing.reopening.thinkers import averages, erlang_averages, phase_averages
 
 THESIS = [exponential(1.0), hyperbolic(0.8, 0.5)]
 

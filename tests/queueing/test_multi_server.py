@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed
-from workloadkit.queueing.multi_server import (
+from workloadkit.queueing.users_at_servers import (
     MOST,
     WHOLE_USERS,
     closed_sums,

@@ -10,9 +10,8 @@ from hypothesis.strategies import floats
 
 from workloadkit.queueing import breaks, exponential, hyperbolic, table
 from workloadkit.queueing.errors import QueueingError
-from workloadkit.queueing.probability import as_probability
+from workloadkit.queueing.probability import as_probability, as_think
 from workloadkit.queueing.response_function import averaged
-from workloadkit.queueing.think_time import as_think
 
 RATES = np.array([0.0, 1e-6, 0.1, 1.0, 1e3, np.inf])
 

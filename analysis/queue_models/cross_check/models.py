@@ -23,15 +23,16 @@ from workloadkit.errors import (
 from workloadkit.queueing.arguments import numbers
 from workloadkit.queueing.errors import QueueingError, QueueingWarning
 from workloadkit.queueing.probability import (
+    Breaks,
     Constant,
     Exponential,
     Hyperbolic,
     Probability,
     TableProbability,
     as_probability,
+    as_think,
 )
 from workloadkit.queueing.response_function import Form
-from workloadkit.queueing.think_time import Breaks, as_think
 from workloadkit.simulation import users
 from workloadkit.simulation.users.queueing import again, customers
 
