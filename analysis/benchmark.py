@@ -247,7 +247,8 @@ def _cases(results: BenchmarkResults) -> Section | None:
     table = results.table
     if table.empty:
         return None
-    best, everything = {}, []
+    best = {}
+    everything: list[dict[str, str]] = []
     for place, rows in table.groupby(["workload", "system", "users"], sort=False):
         case = ", ".join(place)
         best[case] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloadkit.analysis import utilities
+from workloadkit.analysis import site, users, utilities
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.fits import summary as fits
 from workloadkit.analysis.load import cycles, overview
@@ -33,8 +33,6 @@ from workloadkit.analysis.reactions import summary as reactions
 from workloadkit.analysis.section import Section
 from workloadkit.analysis.sessions import description as sessions
 from workloadkit.analysis.sessions import methods as session_methods
-from workloadkit.analysis.site import summary as site
-from workloadkit.analysis.users import shares as users
 from workloadkit.analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.mapped import Mapped

@@ -1,10 +1,10 @@
 from .anomaly_plots import plot_anomalies as plot_anomalies
+from .cycles import WorkingHours as WorkingHours
 from .cycles import daily_cycle as daily_cycle
 from .cycles import plot_daily_cycle as plot_daily_cycle
 from .cycles import plot_weekly_cycle as plot_weekly_cycle
 from .cycles import weekly_cycle as weekly_cycle
-from .hours import WorkingHours as WorkingHours
-from .hours import working_hours as working_hours
+from .cycles import working_hours as working_hours
 from .over_time import jobs_over_time as jobs_over_time
 from .over_time import load_over_time as load_over_time
 from .over_time import plot_jobs as plot_jobs

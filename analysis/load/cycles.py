@@ -1,4 +1,8 @@
-"""Daily and weekly cycles of arrivals, in the log's time zone."""
+"""Daily and weekly cycles of arrivals in the log's time zone, and shares by day and on weekdays."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -6,13 +10,147 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import NDArray
 
-from workloadkit.analysis import style
+from workloadkit.analysis import bootstrap, style
 from workloadkit.analysis.formats import number, share, with_interval
-from workloadkit.analysis.load.hours import PUBLISHED_DAY, PUBLISHED_WEEKDAYS, working_hours
-from workloadkit.analysis.section import SEED, Figure, Section, Table, joined, part, shown
+from workloadkit.analysis.section import (
+    SEED,
+    AnalysisResult,
+    Figure,
+    Section,
+    Table,
+    joined,
+    part,
+    shown,
+)
 from workloadkit.clock import DAY, WEEK, Clock
-from workloadkit.errors import WorkloadError
-from workloadkit.trace import Trace, check_trace
+from workloadkit.errors import WorkloadError, WorkloadWarning, takes_rng
+from workloadkit.trace import Trace, check_trace, list_of_logs
+
+#: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
+DAY_BEGINS, DAY_ENDS = 7.5 * 3600, 17.5 * 3600
+
+#: Published shares of jobs during the day and on Monday to Friday, of five logs (Shmueli 2008,
+#: Figure 5.8).
+PUBLISHED_DAY, PUBLISHED_WEEKDAYS = 0.70, 0.80
+
+
+@dataclass(frozen=True, eq=False)
+class WorkingHours(AnalysisResult):
+    """Shares of jobs submitted during the day and on weekdays, in local time.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of jobs in logs with a known local time.
+    day : float
+        Share submitted from 7:30 to 17:30. NaN if there are no jobs.
+    day_interval : tuple of float
+    weekdays : float
+        Share submitted from Monday to Friday.
+    weekdays_interval : tuple of float
+    """
+
+    jobs: int
+    day: float
+    day_interval: tuple[float, float]
+    weekdays: float
+    weekdays_interval: tuple[float, float]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the two shares with their intervals, and the published ones."""
+        ax = style.current_axes(ax)
+        share = np.array([self.day, self.weekdays])
+        low, high = np.array([self.day_interval, self.weekdays_interval]).T
+        bars = np.nan_to_num([share - low, high - share]).clip(min=0)
+        place = np.array([1.0, 0.0])
+        error = {"ecolor": style.INK, "elinewidth": 1, "capsize": 2}
+        ax.barh(place, share, 0.5, xerr=bars, color=style.BLUE, error_kw=error, label="this log")
+        published = [PUBLISHED_DAY, PUBLISHED_WEEKDAYS]
+        ax.plot(published, place, "D", color=style.ORANGE, markersize=6, label="published")
+        ax.set_yticks(place, ["7:30 to 17:30", "Monday to Friday"])
+        ax.set_xlim(0, 1)
+        style.share_axis(ax.xaxis)
+        ax.set_xlabel("share of the jobs")
+        ax.grid(visible=False, axis="y")
+        style.legend_above(ax)
+        return ax
+
+
+@takes_rng
+def working_hours(
+    traces: Trace | Sequence[Trace],
+    *,
+    n_resamples: int = bootstrap.N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+) -> WorkingHours:
+    """Measure the shares of jobs submitted by day (7:30 to 17:30) and on weekdays [1]_.
+
+    Parameters
+    ----------
+    traces : Trace or sequence of Trace
+        One log, or several combined; users of different logs are different users. Times are local.
+        All submitted jobs count.
+    n_resamples : int, default 500
+        Number of bootstrap resamples of users, for 95 % percentile intervals; jobs of unknown user
+        count as one user.
+    rng : int or Generator, optional
+
+    Raises
+    ------
+    ParameterError
+        If no log is given, or an item is not a Trace.
+
+    Warns
+    -----
+    WorkloadWarning
+        For logs without a known local time, which are left out.
+
+    References
+    ----------
+    .. [1] E. Shmueli, "The importance of feedback in evaluating and designing parallel
+       systems schedulers", PhD thesis, Hebrew University, 2008, section 5.3.2.3.
+
+    Examples
+    --------
+    Thursday, 1 January 1970, at 7:30 and at 17:30, and the Saturday after at noon.
+
+    >>> from workloadkit import Header
+    >>> header = Header(("; UnixStartTime: 1", "; TimeZone: 0"))
+    >>> log = {"submit": [27000 - 1, 63000 - 1, 216000], "user": [1, 2, 2]}
+    >>> hours = working_hours(Trace.from_columns(log, header=header))
+    >>> round(hours.day, 3), round(hours.weekdays, 3)
+    (0.667, 0.667)
+    """
+    rng = np.random.default_rng(rng)
+    counts, weights = [np.empty((0, 3))], []
+    for trace in list_of_logs(traces):
+        if not trace.n_jobs:
+            continue
+        clock = Clock.of(trace)
+        if not clock.known:
+            warnings.warn(
+                f"{trace.name}: local time is unknown; left out of the working hours",
+                WorkloadWarning,
+                stacklevel=3,
+            )
+            continue
+        local = clock.local(trace.column("submit"))
+        hour = local % DAY
+        user, users = pd.factorize(trace.column("user"))
+        chosen = (hour >= DAY_BEGINS) & (hour < DAY_ENDS), local % WEEK < 5 * DAY, user >= 0
+        counts.append(
+            np.column_stack([bootstrap.totals_by_user(x, user, users.size) for x in chosen])
+        )
+        weights.append(bootstrap.resample_users(users.size, n_resamples, rng=rng))
+    of_users = np.vstack(counts)
+    jobs = of_users[:, 2].sum()
+    if not jobs:
+        return WorkingHours(0, np.nan, (np.nan, np.nan), np.nan, (np.nan, np.nan))
+    draws = bootstrap.resampled_ratios(of_users[:, :2], of_users[:, [2, 2]], np.hstack(weights))
+    day, weekdays = (of_users[:, :2].sum(axis=0) / jobs).tolist()
+    of_day, of_weekdays = (tuple(limits) for limits in bootstrap.interval(draws).T.tolist())
+    return WorkingHours(int(jobs), day, of_day, weekdays, of_weekdays)
+
 
 _HOUR = 3600
 _TITLE = "Daily and weekly cycle"
@@ -104,13 +242,7 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
 
 
 def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the arrival rate by hour of the day, from `daily_cycle`.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Its ``attrs["zone"]``, if not empty, is the time zone of the axis.
-    """
+    """Draw the rate by hour of the day, from `daily_cycle`, in the zone ``data.attrs["zone"]``."""
     zone = data.attrs.get("zone", "")
     ax = style.current_axes(ax)
     names = [name for name in ("weekdays", "weekend") if name in data] or ["all"]
@@ -128,13 +260,7 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the arrival rate by hour of the week, from `weekly_cycle`.
-
-    Parameters
-    ----------
-    data : DataFrame
-        Without a time zone in ``attrs["zone"]``, days are numbered.
-    """
+    """Draw the rate by hour of the week, from `weekly_cycle`; without a zone, days are numbered."""
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
     mark_days(ax, zone=data.attrs.get("zone", ""))

@@ -30,7 +30,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "marginals": ("distributions.marginals", ()),
     "fits": ("fits.summary", ("distances",)),
     "accuracy": ("distributions.accuracy", ()),
-    "users": ("users.shares", ()),
+    "users": ("users", ()),
     "sessions": ("sessions.description", ()),
     "session_methods": ("sessions.methods", ("ways",)),
     "reactions": (
@@ -39,7 +39,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "signature": ("reactions.signature", ()),
     "correlation": ("distributions.correlation", ()),
-    "site": ("site.summary", ()),
+    "site": ("site", ()),
     "locality": ("locality.summary", ("similarity", "stack_depths", "days")),
     "long_memory": ("memory.summary", ("estimates",)),
 }

@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.analysis.formats import count, day, duration, number, share, signed_share
-from workloadkit.analysis.logs.changes import changes_section, groups_section, notable
+from workloadkit.analysis.logs.changes import (
+    MeasuredLog,
+    change_of,
+    changes_section,
+    groups_section,
+    notable,
+    without_days,
+)
 from workloadkit.analysis.logs.comparison import (
     SECTIONS,
     ComparedLog,
@@ -18,7 +25,6 @@ from workloadkit.analysis.logs.comparison import (
     numbered_names,
 )
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
-from workloadkit.analysis.logs.measured import MeasuredLog, change_of, without_days
 from workloadkit.analysis.page import Progress, Report, each_named
 from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock

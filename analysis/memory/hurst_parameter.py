@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from workloadkit.analysis import style
 from workloadkit.analysis.memory.estimators.methods import (
+    BOUNDS,
     METHODS,
     Method,
     check_series,
     find_method,
     interval,
 )
-from workloadkit.analysis.memory.estimators.spectral import BOUNDS
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import coefficient, duration, with_interval
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
-from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
-from workloadkit.analysis.memory.estimators.spectral import BOUNDS
+from workloadkit.analysis.memory.estimators.methods import BOUNDS, METHODS, check_series
 from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock

@@ -9,8 +9,12 @@ from matplotlib.axes import Axes
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import coefficient, count, duration
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
-from workloadkit.analysis.memory.estimators.methods import METHODS, SHORTEST, check_series
-from workloadkit.analysis.memory.estimators.spectral import periodogram
+from workloadkit.analysis.memory.estimators.methods import (
+    METHODS,
+    SHORTEST,
+    check_series,
+    periodogram,
+)
 from workloadkit.analysis.memory.hurst_parameter import (
     hurst,
     logarithmic_axes,

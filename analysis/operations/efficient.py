@@ -121,7 +121,8 @@ def _limits(whole: pd.Series, groups: Mapping[By, pd.DataFrame]) -> Section:
     if not (n := int(whole["limit_jobs"])):
         return part(gaps=("Requested times are unknown, so the use of time limits is unknown.",))
     used = float(whole["limit_use"])
-    by = next((by for by in ("account", "user") if by in groups), None)
+    main: tuple[By, ...] = ("account", "user")
+    by = next((by for by in main if by in groups), None)
     who = "" if by is None else _loosest(by, groups[by])
     effect = (
         f"Jobs ran for {share(used)} of the time that they requested, weighted by processors.{who}"

@@ -11,8 +11,7 @@ import pandas as pd
 
 from workloadkit.analysis.formats import duration, number, share
 from workloadkit.analysis.load.cycles import weekly_cycle
-from workloadkit.analysis.queue_models.going_on import GoingOn
-from workloadkit.analysis.queue_models.users_of_log import ModelledJobs, Parameters
+from workloadkit.analysis.queue_models.users_of_log import GoingOn, ModelledJobs, Parameters
 from workloadkit.clock import WEEK
 from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.simulation.schedulers import Policy

@@ -1,18 +1,5 @@
 """Compare the claims of publications with logs and simulations: claims, readings, verdicts."""
 
-from workloadkit.analysis.reproduction.claims import (
-    MARGIN,
-    Claim,
-    Kind,
-    Result,
-    Verdict,
-    above,
-    at_least,
-    at_most,
-    below,
-    between,
-    printed,
-)
 from workloadkit.analysis.reproduction.findings import Findings, scorecard
 from workloadkit.analysis.reproduction.logs import ALL_LOGS, Log, data_folder, find_logs, read_table
 from workloadkit.analysis.reproduction.running import (
@@ -34,13 +21,24 @@ from workloadkit.analysis.reproduction.runs import (
 )
 from workloadkit.analysis.reproduction.search import Ranking, ReadingFit, search
 from workloadkit.analysis.reproduction.study import (
+    MARGIN,
     Axis,
+    Claim,
     Drawing,
     Each,
+    Kind,
     Plan,
     Reading,
+    Result,
     Study,
+    Verdict,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
     choose,
+    printed,
 )
 
 __all__ = [

@@ -12,9 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit import __version__
-from workloadkit.analysis.reproduction.claims import VERDICTS, Kind, Result
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import Drawing, Reading, Study
+from workloadkit.analysis.reproduction.study import VERDICTS, Drawing, Kind, Reading, Result, Study
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.provenance import plain
 

@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from workloadkit import __version__
-from workloadkit.analysis.reproduction.claims import Claim, Kind, Result
 from workloadkit.analysis.reproduction.findings import Findings, digits
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import Drawing, Plan, Reading, Study, choose
+from workloadkit.analysis.reproduction.study import (
+    Claim,
+    Drawing,
+    Kind,
+    Plan,
+    Reading,
+    Result,
+    Study,
+    choose,
+)
 from workloadkit.errors import WorkloadError, WorkloadWarning, takes_rng
 
 if TYPE_CHECKING:

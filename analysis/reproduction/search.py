@@ -15,11 +15,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit import __version__
-from workloadkit.analysis.reproduction.claims import Result
 from workloadkit.analysis.reproduction.findings import digits, markdown_table
 from workloadkit.analysis.reproduction.logs import Log
 from workloadkit.analysis.reproduction.running import SEED, compare, plan_of
-from workloadkit.analysis.reproduction.study import Axis, Reading, Study, choose
+from workloadkit.analysis.reproduction.study import Axis, Reading, Result, Study, choose
 from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError
 

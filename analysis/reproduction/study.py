@@ -1,18 +1,211 @@
-"""The definition of a study: its source, logs, comparison, and the readings of its text."""
+"""What a study is: its source, logs, claims, comparison, readings of its text, and verdicts."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from workloadkit.analysis.reproduction.claims import Result
 from workloadkit.analysis.reproduction.logs import Log
 from workloadkit.errors import ParameterError, among, quoted
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+#: Kind of a claim: the source prints a number; it gives a bound; it states a direction; or it uses
+#: words only, and the study chooses the numbers that stand for them.
+Kind = Literal["printed", "bound", "direction", "ours"]
+
+#: The interval of our value lies within the margin of a claim, outside it, or across its edge; or
+#: the input is missing.
+Verdict = Literal["reproduced", "contradicted", "too uncertain", "input missing"]
+
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "contradicted", "too uncertain", "input missing")
+
+#: Default margin of a printed number: the largest relative difference that counts as agreement.
+MARGIN = 0.1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a source about a quantity.
+
+    Create claims with `printed`, `above`, `at_least`, `below`, `at_most` and `between`.
+
+    Parameters
+    ----------
+    quantity : str
+        The quantity in words, with its unit.
+    place : str
+        Table, figure or section of the source.
+    kind : {"printed", "bound", "direction", "ours"}
+    published : float
+        The printed number, or the bound.
+    agrees : tuple of float
+        Range of the values that agree with the claim.
+    main : bool, default False
+        Whether this is a main claim, one for which the source is cited.
+    strict : bool, default False
+        Whether the ends of the range are excluded.
+    """
+
+    quantity: str
+    place: str
+    kind: Kind
+    published: float
+    agrees: tuple[float, float]
+    main: bool = False
+    strict: bool = False
+
+
+def printed(
+    quantity: str,
+    published: float,
+    place: str,
+    *,
+    margin: float = MARGIN,
+    within: float | None = None,
+    main: bool = False,
+) -> Claim:
+    """Return the claim of a printed number.
+
+    Parameters
+    ----------
+    quantity, place : str
+    published : float
+    margin : float, default 0.1
+        Largest relative difference from `published` that agrees.
+    within : float, optional
+        Largest absolute difference that agrees, in the unit of the quantity; replaces `margin`.
+    main : bool, default False
+
+    Examples
+    --------
+    >>> printed("mean wait (s)", 8755, "Table I").agrees
+    (7879.5, 9630.5)
+    >>> printed("share of jobs", 0.0, "section 3", within=0.02).agrees
+    (-0.02, 0.02)
+    """
+    width = margin * abs(published) if within is None else within
+    agrees = (published - width, published + width)
+    return Claim(quantity, place, "printed", published, agrees, main)
+
+
+def above(
+    quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
+) -> Claim:
+    """Return the claim that a quantity is above a bound.
+
+    Examples
+    --------
+    >>> above("gain", 0, "section 3").agrees
+    (0, inf)
+    """
+    return Claim(quantity, place, kind, bound, (bound, math.inf), main, strict=True)
+
+
+def at_least(
+    quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
+) -> Claim:
+    """Return the claim that a quantity is at least a bound."""
+    return Claim(quantity, place, kind, bound, (bound, math.inf), main)
+
+
+def below(
+    quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
+) -> Claim:
+    """Return the claim that a quantity is below a bound."""
+    return Claim(quantity, place, kind, bound, (-math.inf, bound), main, strict=True)
+
+
+def at_most(
+    quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
+) -> Claim:
+    """Return the claim that a quantity is at most a bound."""
+    return Claim(quantity, place, kind, bound, (-math.inf, bound), main)
+
+
+def between(
+    quantity: str,
+    agrees: tuple[float, float],
+    place: str,
+    kind: Kind = "ours",
+    *,
+    published: float | None = None,
+    main: bool = False,
+) -> Claim:
+    """Return the claim that a quantity lies between two values, both included.
+
+    Examples
+    --------
+    >>> between("share of runs that wait longer: around half", (0.25, 0.75), "section 6").published
+    0.5
+    """
+    middle = sum(agrees) / 2 if published is None else published
+    return Claim(quantity, place, kind, middle, agrees, main)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim and the value that a log or a simulation gives for it.
+
+    Parameters
+    ----------
+    log : Log
+        The log; `ALL_LOGS` for a result about several logs, or about none.
+    claim : Claim
+    ours : float
+        Our value; NaN if it is not available.
+    low, high : float, optional
+        Confidence interval of `ours`; NaN if it is unknown (for example after a single run); None
+        if nothing is random.
+    note : str, default ""
+        Additional information, such as the reason for a difference.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis.reproduction import ALL_LOGS
+    >>> claim = printed("mean wait (s)", 8755, "Table I")
+    >>> Result(ALL_LOGS, claim, 8700.0).verdict, Result(ALL_LOGS, claim, 6802.0).verdict
+    ('reproduced', 'contradicted')
+    >>> Result(ALL_LOGS, claim, 8700.0, 7000.0, 9000.0).verdict
+    'too uncertain'
+    """
+
+    log: Log
+    claim: Claim
+    ours: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether our interval (or our value, where nothing is random) agrees with the claim."""
+        low = self.ours if self.low is None else self.low
+        high = self.ours if self.high is None else self.high
+        least, most = self.claim.agrees
+        if math.isnan(self.ours):
+            return "input missing"
+        if self.claim.strict:
+            inside = (least < low or least == -math.inf) and (high < most or most == math.inf)
+            outside = high <= least or most <= low
+        else:
+            inside, outside = least <= low and high <= most, high < least or most < low
+        return "reproduced" if inside else "contradicted" if outside else "too uncertain"
+
+    @property
+    def difference(self) -> float:
+        """Our value minus the published number."""
+        return self.ours - self.claim.published
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in percent of the published number; None if that is 0."""
+        published = self.claim.published
+        return 100 * self.difference / abs(published) if published else None
 
 
 # Readings: choices that the text of a source leaves open, and the options chosen.

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from workloadkit.analysis.reproduction.claims import Kind
+    from workloadkit.analysis.reproduction.study import Kind
     from workloadkit.trace import Trace
 
 #: Each job is submitted up to so much earlier or later. [s]

@@ -41,7 +41,7 @@ from workloadkit.analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.logs import (
     OVERRUN,
     SESSION_END,
     SKIPPED,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from workloadkit.analysis.reproduction.claims import Kind
+    from workloadkit.analysis.reproduction.study import Kind
 
 #: Period in which users submit jobs. [weeks]
 WEEKS = 3.0

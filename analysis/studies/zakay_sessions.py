@@ -47,7 +47,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
+from workloadkit.analysis.reproduction.logs import ZAKAY_LOGS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,7 +156,7 @@ def _by_day(trace: "Trace", session: "pd.Series") -> dict[str, float]:
     """Sessions that begin per hour by day, over those at night and on weekends."""
     import numpy as np
 
-    from workloadkit.analysis.load.hours import DAY_BEGINS, DAY_ENDS
+    from workloadkit.analysis.load.cycles import DAY_BEGINS, DAY_ENDS
     from workloadkit.clock import DAY, WEEK, Clock
 
     first = session.drop_duplicates().index

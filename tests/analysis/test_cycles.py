@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from workloadkit import Header, Trace
 from workloadkit.analysis.load import cycles
-from workloadkit.analysis.load.hours import working_hours
+from workloadkit.analysis.load.cycles import working_hours
 from workloadkit.analysis.section import SEED
 from workloadkit.clock import DAY
 

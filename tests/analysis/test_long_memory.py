@@ -18,8 +18,7 @@ from workloadkit.analysis.memory import (
 from workloadkit.analysis.memory import summary as long_memory
 from workloadkit.analysis.memory.arrivals import without_cycle, without_trend
 from workloadkit.analysis.memory.estimators import methods, time_domain
-from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
-from workloadkit.analysis.memory.estimators.spectral import periodogram
+from workloadkit.analysis.memory.estimators.methods import METHODS, check_series, periodogram
 from workloadkit.analysis.memory.estimators.time_domain import fit_line, sizes
 from workloadkit.analysis.memory.hurst_parameter import plot_slopes
 from workloadkit.analysis.memory.of_log import (

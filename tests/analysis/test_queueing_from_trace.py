@@ -16,7 +16,13 @@ from tests.examples import examples
 from workloadkit import queueing
 from workloadkit.analysis import queueing_from_trace
 from workloadkit.analysis.queue_models import from_trace
-from workloadkit.analysis.queue_models.going_on import GoingOn, fit_exponential, measure_going_on
+from workloadkit.analysis.queue_models.from_trace import (
+    describe_waits,
+    plot_predictions,
+    table_of_going_on,
+    table_of_parameters,
+    table_of_predictions,
+)
 from workloadkit.analysis.queue_models.predictions import (
     check_assumptions,
     closed_users,
@@ -25,14 +31,14 @@ from workloadkit.analysis.queue_models.predictions import (
     simulate_users,
     stations,
 )
-from workloadkit.analysis.queue_models.tables import (
-    describe_waits,
-    plot_predictions,
-    table_of_going_on,
-    table_of_parameters,
-    table_of_predictions,
+from workloadkit.analysis.queue_models.users_of_log import (
+    GoingOn,
+    Parameters,
+    fit_exponential,
+    jobs_of,
+    measure,
+    measure_going_on,
 )
-from workloadkit.analysis.queue_models.users_of_log import Parameters, jobs_of, measure
 
 DAY, WEEK = 86400, 7 * 86400
 

@@ -16,9 +16,11 @@ from workloadkit.analysis.studies import recorded_reactions as study
 from workloadkit.analysis.studies.recorded_reactions import windows
 from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     BIN,
+    ByResponse,
     bins_of,
     counts,
     events_of,
+    go_on,
     play,
     react,
 )
@@ -28,7 +30,6 @@ from workloadkit.analysis.studies.recorded_reactions.measuring import (
     gains,
     log_score,
 )
-from workloadkit.analysis.studies.recorded_reactions.users import ByResponse, go_on
 from workloadkit.analysis.studies.recorded_reactions.windows import (
     OutageWindow,
     Pair,

@@ -14,8 +14,8 @@ from tests.data import needs_traces, trace_path
 from tests.oracles import site as oracle
 from tests.small_logs import logs, trace_of
 from workloadkit import FormatError, Header, ParameterError, Trace, WorkloadError, read_swf
-from workloadkit.analysis.site import summary
-from workloadkit.analysis.site.summary import plot_empirical, plot_site, site_curves, site_cycle
+from workloadkit.analysis import site as of_site
+from workloadkit.analysis.site import plot_empirical, plot_site, site_curves, site_cycle
 from workloadkit.site import Empirical, read_site_distributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, combine
 
@@ -366,7 +366,7 @@ def test_batches_of_a_real_log():
 
 
 def test_the_section_shows_what_is_taken():
-    section = summary.section(two_users())
+    section = of_site.section(two_users())
     assert section.finding.startswith("By Last, a batch has ")
     assert "The median think time within sessions is " in section.finding
     taken = site_distributions(two_users())
@@ -381,18 +381,18 @@ def test_the_section_shows_what_is_taken():
 
 def test_the_section_says_what_a_log_lacks():
     nobody = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
-    assert summary.section(nobody).notes[0].startswith("No user is known")
+    assert of_site.section(nobody).notes[0].startswith("No user is known")
     none = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1], "user": [1]})
-    assert summary.section(none).notes[0].startswith("No job of this log ran")
+    assert of_site.section(none).notes[0].startswith("No job of this log ran")
     columns = {"submit": [0, 9, 12], "run": [1, 1, 1], "procs": [1] * 3, "user": [1, 1, -1]}
-    notes = summary.section(Trace.from_columns(columns)).notes
+    notes = of_site.section(Trace.from_columns(columns)).notes
     assert "Left out: 1 job of unknown users." in notes
     assert any("No wait time is known" in note for note in notes)
 
 
 def test_a_user_who_never_paused_is_reported_to_have_batches_only():
     alone = Trace.from_columns({"submit": [0, 1], "run": [9, 9], "procs": [1, 1], "user": [1, 1]})
-    section = summary.section(alone)
+    section = of_site.section(alone)
     assert section.finding == "By Last, a batch has 2 jobs on average."
     assert (section.values["n_users"], section.values["n_jobs"]) == (1, 2)
 
@@ -464,21 +464,21 @@ def test_workpools_are_combined_and_kept(tmp_path):
 )
 def test_why_a_site_has_no_section(run, user, reason):
     log = {"submit": [0, 1], "run": run, "procs": [1, 1], "user": user}
-    assert summary.section(Trace.from_columns(log)).notes == (
+    assert of_site.section(Trace.from_columns(log)).notes == (
         f"{reason}, so users cannot be modelled.",
     )
 
 
 def test_jobs_of_no_known_user_are_counted_if_they_ran():
     log = {"submit": range(4), "run": [5, 5, -1, 5], "procs": [1] * 4, "user": [1, -1, -1, 1]}
-    section = summary.section(Trace.from_columns(log))
+    section = of_site.section(Trace.from_columns(log))
     assert "Left out: 1 job of unknown users." in section.notes
 
 
 def test_the_finding_of_the_section_by_hand():
     # A batch of five, and three of one job: 100 s, 110 s and 200 s after the end of the one before.
     columns = {"submit": [0, 1, 2, 3, 4, 204, 414, 714], "wait": [0] * 8, "run": [100] * 8}
-    section = summary.section(Trace.from_columns(columns | {"procs": [1] * 8, "user": [4] * 8}))
+    section = of_site.section(Trace.from_columns(columns | {"procs": [1] * 8, "user": [4] * 8}))
     assert section.finding == (
         "By Last, a batch has 2 jobs on average. The median think time within sessions is "
         "1 min 50 s."

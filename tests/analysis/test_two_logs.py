@@ -12,7 +12,7 @@ import pytest
 import workloadkit as wk
 from tests.commands import run_command
 from workloadkit import analysis
-from workloadkit.analysis.logs.measured import BY_DAY, BY_JOB, MeasuredLog
+from workloadkit.analysis.logs.changes import BY_DAY, BY_JOB, MeasuredLog
 from workloadkit.clock import DAY
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"

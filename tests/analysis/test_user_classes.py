@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 import workloadkit as wk
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Trace, classify_users
-from workloadkit.analysis import reproduction, studies
-from workloadkit.analysis.users import shares as user_classes
-from workloadkit.analysis.users import shares as users
+from workloadkit.analysis import reproduction, studies, users
+from workloadkit.analysis import users as user_classes
 
 WEEK = 7 * 86400
 

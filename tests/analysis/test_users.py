@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from workloadkit import Trace, delimit_sessions
+from workloadkit.analysis import users
 from workloadkit.analysis.sessions import description as sessions
-from workloadkit.analysis.users import shares as users
 
 AMOUNTS = st.lists(st.integers(0, 1000), min_size=1)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from workloadkit.analysis.reproduction.claims import between
+from workloadkit.analysis.reproduction.study import between
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.kept_tasks import kept_tasks
 from workloadkit.experiments.results_file import NotDataError, decoded, encoded

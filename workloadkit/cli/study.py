@@ -261,8 +261,8 @@ def _show(found: "Sequence[Findings]") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from workloadkit.analysis.reproduction.claims import VERDICTS
     from workloadkit.analysis.reproduction.findings import SHOWN, shown
+    from workloadkit.analysis.reproduction.study import VERDICTS
 
     console = Console()
     if not console.is_terminal:

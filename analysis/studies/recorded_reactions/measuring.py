@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
 from workloadkit.analysis.studies.recorded_reactions.forecasting import (
+    BEHAVIOURS,
     BIN,
     N_AFTER,
     N_BEFORE,
@@ -18,10 +19,10 @@ from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     RUNS,
     SCORED,
     Case,
+    fitted_users,
     play,
     react,
 )
-from workloadkit.analysis.studies.recorded_reactions.users import BEHAVIOURS, fitted_users
 from workloadkit.analysis.studies.recorded_reactions.windows import (
     Pair,
     outside,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
-from workloadkit.analysis.reproduction.sources import without_cancelled
+from workloadkit.analysis.reproduction.logs import without_cancelled
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
 if TYPE_CHECKING:
@@ -61,7 +61,12 @@ class SiteFindings(NamedTuple):
 def look(task: SiteTask, rng: Any) -> SiteFindings:
     """Measure one log, or several combined."""
     from workloadkit.analysis.reactions import followed_jobs
-    from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
+    from workloadkit.analysis.reactions.continuation import (
+        RESPONSE_BINS,
+        SHORT,
+        answered,
+        draw_users,
+    )
     from workloadkit.analysis.reactions.service_bins import reactions_of
     from workloadkit.site import site_distributions
 
@@ -197,7 +202,7 @@ CYCLES = {
 def draw_all(found: Mapping[Log, SiteFindings], together: SiteFindings) -> Iterator[Drawing]:
     """Draw each figure: a curve for each log, and for all combined."""
     from workloadkit.analysis.reactions.service_bins import plot_think_time_bins
-    from workloadkit.analysis.site.summary import (
+    from workloadkit.analysis.site import (
         plot_site_curves,
         plot_site_cycle,
         site_curves,

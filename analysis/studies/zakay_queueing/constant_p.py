@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from workloadkit.analysis.reproduction import ALL_LOGS, Claim, Result, above, below, between
-from workloadkit.analysis.reproduction.claims import Kind
+from workloadkit.analysis.reproduction.study import Kind
 from workloadkit.analysis.studies.zakay_queueing import theory as at
 from workloadkit.analysis.studies.zakay_queueing.theory import Point, predict
 

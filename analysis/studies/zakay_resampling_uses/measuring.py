@@ -9,7 +9,7 @@ from workloadkit.analysis.reproduction import (
     Log,
     Reading,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.logs import (
     easy,
     temporary,
 )

@@ -1,5 +1,0 @@
-"""Distributions that the simulation of a site needs."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

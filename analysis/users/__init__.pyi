@@ -1,9 +1,0 @@
-from .shares import concentration as concentration
-from .shares import concentration_curves as concentration_curves
-from .shares import gini as gini
-from .shares import jobs_by_rank as jobs_by_rank
-from .shares import plot_concentration as plot_concentration
-from .shares import plot_periods as plot_periods
-from .shares import plot_ranks as plot_ranks
-from .shares import plot_users_seen as plot_users_seen
-from .shares import user_shares as user_shares
