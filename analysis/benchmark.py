@@ -19,6 +19,7 @@ from workloadkit.analysis.formats import (
     metric_title,
     number,
     of_runs,
+    upper,
     with_interval,
 )
 from workloadkit.analysis.page import Report
@@ -33,6 +34,7 @@ from workloadkit.errors import plural
 MAIN = "mean_bounded_slowdown"
 
 _DRAWN = ("mean_wait", MAIN)
+_CASE = ["workload", "system", "users"]
 _SUFFIXES = ("", "_others")  # of all runs, and of those that are not saturated
 _MOST_NAMES = 4  # entries named in a cell
 _MOST_REVERSALS = 20  # rows
@@ -71,13 +73,11 @@ class BenchmarkReport(Report):
     def lead(self) -> tuple[tuple[str, str], ...]:
         """Cases, entries and the digest of the certificate, each with its title."""
         results: BenchmarkResults = self.source
-        n_cases = len(results.workloads.drop_duplicates(["workload", "system", "users"]))
+        n_cases = len(results.workloads.drop_duplicates(_CASE))
         entries = plural(len(results.entries), "entry", "entries")
+        runs = plural(results.n_runs, "run")
         return (
-            (
-                "Cases",
-                f"{n_cases}, each with {plural(results.n_runs, 'run')} of seed {results.seed}",
-            ),
+            ("Cases", f"{n_cases}, each with {runs} of seed {results.seed}"),
             ("Entries", f"{entries}, {len(results.refused)} refused"),
             ("Certificate", f"sha256 {results.to_dict()['sha256']}"),
         )
@@ -87,12 +87,8 @@ class BenchmarkReport(Report):
         """Versions, seed and runs."""
         results: BenchmarkResults = self.source
         parameters = {"seed": results.seed, "runs": results.n_runs}
-        return {
-            "workloadkit": __version__,
-            "log": self.name,
-            "sha256": None,
-            "parameters": parameters,
-        }
+        made_by = {"workloadkit": __version__, "log": self.name, "sha256": None}
+        return {**made_by, "parameters": parameters}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate."""
@@ -105,7 +101,7 @@ def report_benchmark(results: BenchmarkResults) -> BenchmarkReport:
     Parameters
     ----------
     results : BenchmarkResults
-        As of `workloadkit.benchmark.run_benchmark`.
+        As of `run_benchmark`.
 
     Examples
     --------
@@ -115,11 +111,9 @@ def report_benchmark(results: BenchmarkResults) -> BenchmarkReport:
     >>> [section.name for section in report_benchmark(results).sections]
     ['machines', 'cases', 'reversals', 'workloads', 'entries']
     """
+    pairs = zip(_KINDS, BASELINES, strict=True)
     sections = [
-        *(
-            _scores(results, kind, baseline)
-            for kind, baseline in zip(_KINDS, BASELINES, strict=True)
-        ),
+        *(_scores(results, kind, baseline) for kind, baseline in pairs),
         _cases(results),
         _reversals(results),
         _workloads(results),
@@ -249,7 +243,7 @@ def _cases(results: BenchmarkResults) -> Section | None:
         return None
     best = {}
     everything: list[dict[str, str]] = []
-    for place, rows in table.groupby(["workload", "system", "users"], sort=False):
+    for place, rows in table.groupby(_CASE, sort=False):
         case = ", ".join(place)
         best[case] = {
             _title(name): _named(
@@ -329,7 +323,7 @@ def _reversals(results: BenchmarkResults) -> Section | None:
     if len(found):
         most = counts.sort_values("pairs", kind="stable").iloc[-1]
         finding = (
-            f"{_upper(_title(most['metric']))} and {_title(most['other'])} disagree most: they "
+            f"{upper(_title(most['metric']))} and {_title(most['other'])} disagree most: they "
             f"rank {plural(int(most['pairs']), 'pair')} of entries in opposite ways, both "
             "significantly."
         )
@@ -339,7 +333,7 @@ def _reversals(results: BenchmarkResults) -> Section | None:
     largest = found.loc[size.sort_values(ascending=False, kind="stable").index[:_MOST_REVERSALS]]
     text = pd.DataFrame(
         {
-            "case": [", ".join(row) for row in largest[["workload", "system", "users"]].to_numpy()],
+            "case": [", ".join(row) for row in largest[_CASE].to_numpy()],
             "first": largest["first"],
             "second": largest["second"],
             "first is better by": [*map(_title, largest["metric"])],
@@ -349,25 +343,15 @@ def _reversals(results: BenchmarkResults) -> Section | None:
         }
     ).set_index("case")
     text.index.name = None
-    tables = [
-        Table("counts", "Pairs of entries in a case that two metrics rank in opposite ways.",
-              counts, shown),
-    ]  # fmt: skip
+    caption = "Pairs of entries in a case that two metrics rank in opposite ways."
+    tables = [Table("counts", caption, counts, shown)]
     if len(text):
-        tables.append(
-            Table(
-                "largest",
-                f"The largest reversals, at most {_MOST_REVERSALS}: means of the first entry "
-                "divided by those of the second.",
-                largest,
-                text,
-            )
+        caption = (
+            f"The largest reversals, at most {_MOST_REVERSALS}: means of the first entry divided "
+            "by those of the second."
         )
+        tables.append(Table("largest", caption, largest, text))
     return Section("reversals", "Rank reversals", finding, (), {}, tuple(tables))
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _workloads(results: BenchmarkResults) -> Section:
@@ -375,9 +359,7 @@ def _workloads(results: BenchmarkResults) -> Section:
     frame = results.workloads
     rows, data = {}, []
     known = workloads()
-    for (workload, system, users), runs in frame.groupby(
-        ["workload", "system", "users"], sort=False
-    ):
+    for (workload, system, users), runs in frame.groupby(_CASE, sort=False):
         if users != "open" or "load" not in runs or runs["load"].isna().all():
             continue
         means = runs[[*FEATURES]].mean()
@@ -389,12 +371,12 @@ def _workloads(results: BenchmarkResults) -> Section:
     explained = "; ".join(f"{name.replace('_', ' ')}: {what}" for name, what in FEATURES.items())
     tables: tuple[Table, ...] = ()
     if rows:
-        caption = f"Means of the features over the runs. {_upper(explained)}."
+        caption = f"Means of the features over the runs. {upper(explained)}."
         tables = (Table("features", caption, pd.DataFrame(data), text),)
     names = frame["workload"].nunique()
     finding = f"{plural(names, 'workload')} on {plural(frame['system'].nunique(), 'system')}."
-    notes = ("The digests of all jobs are in the certificate.",)
-    return Section("workloads", "Workloads", finding, notes, {}, tables)
+    note = "The digests of all jobs are in the certificate."
+    return Section("workloads", "Workloads", finding, (note,), {}, tables)
 
 
 def _entries(results: BenchmarkResults) -> Section:
@@ -409,10 +391,8 @@ def _entries(results: BenchmarkResults) -> Section:
         refused = {name: (why, why) for name, why in results.refused.items()}
         tables.insert(0, facts("refused", "Why entries are refused.", refused))
         finding = f"Refused: {', '.join(results.refused)}."
-    notes = (
-        "Policies and processes learn no run time before a job ends. Of schedules in files this is "
-        "not known.",
-    )
+    known = "Policies and processes learn no run time before a job ends."
+    notes = (f"{known} Of schedules in files this is not known.",)
     return Section("entries", "Entries", finding, notes, {}, tuple(tables))
 
 

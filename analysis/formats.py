@@ -133,6 +133,11 @@ def coefficient(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # -0.0 + 0.0 is 0.0
 
 
+def upper(text: str) -> str:
+    """Return a text with a capital at its begin."""
+    return text[:1].upper() + text[1:]
+
+
 def duration(seconds: float) -> str:
     """Format a time in the largest suitable units.
 

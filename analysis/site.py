@@ -79,8 +79,7 @@ def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -
         style.time_axis(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel(DISTRIBUTIONS[what])
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel=DISTRIBUTIONS[what], ylabel="share at or below")
     _legend(ax)
     return ax
 
@@ -141,8 +140,7 @@ def plot_empirical(of: Empirical, ax: Axes | None = None) -> Axes:
     ax.plot(of.values, of.share_at_most(of.values), color=style.BLUE, drawstyle="steps-post")
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("value")
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel="value", ylabel="share at or below")
     return ax
 
 

@@ -40,8 +40,7 @@ def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1.05 * max(data["users"].iloc[-1], 1))
     style.count_axis(ax.xaxis)
     style.count_axis(ax.yaxis)
-    ax.set_xlabel("weeks since the first job")
-    ax.set_ylabel("distinct users")
+    ax.set(xlabel="weeks since the first job", ylabel="distinct users")
     return ax
 
 
@@ -60,8 +59,7 @@ def plot_periods(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False, axis="x")
     style.count_axis(ax.xaxis)
     style.count_axis(ax.yaxis)
-    ax.set_xlabel("weeks from the first to the last job")
-    ax.set_ylabel("users")
+    ax.set(xlabel="weeks from the first to the last job", ylabel="users")
     style.legend_above(ax)
     return ax
 
@@ -176,8 +174,7 @@ def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("share of users, the most active first")
-    ax.set_ylabel("share of the total")
+    ax.set(xlabel="share of users, the most active first", ylabel="share of the total")
     style.legend_above(ax)
     return ax
 
@@ -195,8 +192,7 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
     ax.plot(data.index, data["jobs"], color=style.BLUE, marker=".", markersize=3.5, linewidth=0.8)
     style.log_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
-    ax.set_xlabel(f"rank of the {of}")
-    ax.set_ylabel("jobs")
+    ax.set(xlabel=f"rank of the {of}", ylabel="jobs")
     return ax
 
 

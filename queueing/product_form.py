@@ -273,8 +273,7 @@ class Phases(DisplayedResult):
         ax = plt.gca() if ax is None else ax
         table = self.to_frame().sort_values("N")
         ax.plot(table["N"], table["R_full"], marker="o")
-        ax.set_xlabel("number of users N")
-        ax.set_ylabel("R_full, in the unit of S")
+        ax.set(xlabel="number of users N", ylabel="R_full, in the unit of S")
         return ax
 
     def response(self, X: ArrayLike) -> Value:

@@ -120,8 +120,7 @@ def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ticks = [0, 0.2, 0.4, 0.6, 0.8, 1]
     ax.set_xticks([*ticks, 1 + 2.45 * width], [*(f"{100 * x:.0f} %" for x in ticks), "more"])
     ax.grid(visible=False, axis="x")
-    ax.set_xlabel("run time / estimate")
-    ax.set_ylabel("share of jobs")
+    ax.set(xlabel="run time / estimate", ylabel="share of jobs")
     style.share_axis(ax.yaxis)
     return ax
 

@@ -197,8 +197,7 @@ def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     every = 1 + len(data) // 11
     ax.set_xticks(at[::every], [f"{high:,}" for high in data["high"]][::every])
     ax.grid(visible=False, axis="x")
-    ax.set_xlabel("processors, in classes up to a power of two")
-    ax.set_ylabel("run time")
+    ax.set(xlabel="processors, in classes up to a power of two", ylabel="run time")
     style.legend_above(ax)
     return ax
 

@@ -221,8 +221,7 @@ def plot_cumulative(
     (style.time_axis if times else style.log_axis)(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel(label)
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel=label, ylabel="share at or below")
     style.legend_above(ax)
     return ax
 
@@ -248,8 +247,7 @@ def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False, axis="x")
     highest = max((data["power_of_two"] + data["other"]).max(), data["work"].max())
     ax.set_ylim(0, 1.05 * highest)
-    ax.set_xlabel("processors, in classes up to a power of two")
-    ax.set_ylabel("share")
+    ax.set(xlabel="processors, in classes up to a power of two", ylabel="share")
     style.share_axis(ax.yaxis)
     style.legend_above(ax)
     return ax

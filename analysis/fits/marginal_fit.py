@@ -367,8 +367,7 @@ def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True)
     (style.time_axis if times else style.log_axis)(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("time" if times else "value")
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel="time" if times else "value", ylabel="share at or below")
     style.legend_above(ax)
     return ax
 
@@ -390,7 +389,6 @@ def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = 
         ax.plot(data["log"][near], data[name][near], **line, label=name)
     for axis in (ax.xaxis, ax.yaxis):
         (style.time_axis if times else style.log_axis)(axis)
-    ax.set_xlabel("quantile of the log")
-    ax.set_ylabel("quantile of the fit")
+    ax.set(xlabel="quantile of the log", ylabel="quantile of the fit")
     style.legend_above(ax)
     return ax

@@ -160,28 +160,17 @@ def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the distances of the best families, from `MarginalFits.table`."""
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]
-    of_all: dict[str, Any] = {
-        "color": style.ORANGE,
-        "markersize": 5,
-        "linestyle": "none",
-        "label": "best of all families",
-    }
-    ax.plot(data["best_ks"], place, "s", **of_all)
+    marks: dict[str, Any] = {"markersize": 5, "linestyle": "none"}
+    best, few = "best of all families", "best with ≤ 2 parameters"
+    ax.plot(data["best_ks"], place, "s", color=style.ORANGE, label=best, **marks)
     ax.hlines(place, data["simple_low"], data["simple_high"], color=style.PALE, linewidth=4)
-    of_few: dict[str, Any] = {
-        "color": style.BLUE,
-        "markersize": 5,
-        "linestyle": "none",
-        "label": "best with ≤ 2 parameters",
-    }
-    ax.plot(data["simple_ks"], place, "o", **of_few)
+    ax.plot(data["simple_ks"], place, "o", color=style.BLUE, label=few, **marks)
     names = [f"{_title_of(name)}\n{_name_of(row['simple'])}" for name, row in data.iterrows()]
     ax.set_yticks(place, names, fontsize=9)
     ax.set_ylim(-0.6, len(data) - 0.4)
     ax.set_xlim(left=0)
     style.share_axis(ax.xaxis)
-    ax.set_xlabel("Kolmogorov-Smirnov distance")
-    ax.set_ylabel("quantity, best simple family")
+    ax.set(xlabel="Kolmogorov-Smirnov distance", ylabel="quantity, best simple family")
     style.legend_above(ax)
     return ax
 
@@ -195,13 +184,12 @@ def section(trace: Trace) -> Section:
     notes = [f"No fit of {_plural_of(name)}: {reason}." for name, reason in found.left_out.items()]
     if not found.marginals:
         return Section("fits", _TITLE, notes=tuple(notes))
-    notes.insert(
-        0,
+    intro = (
         "Distributions are fitted to the positive values; zeros are counted separately. Families "
         "at location 0 are fitted by maximum likelihood, hyper-exponential and hyper-Erlang "
         f"distributions by moments and by EM (on {BINS} logarithmic bins). The distance is the "
         "largest difference between the cumulative distributions (Kolmogorov-Smirnov); it is at "
-        "least half of the share of the most frequent value.",
+        "least half of the share of the most frequent value."
     )
     if "think_time" in found.marginals and not waits_known(trace):
         notes.append(
@@ -212,7 +200,7 @@ def section(trace: Trace) -> Section:
         "fits",
         _TITLE,
         _finding(found.table),
-        tuple(notes),
+        (intro, *notes),
         {name: fit.to_dict() for name, fit in found.marginals.items()},
         _tables(found),
         _figures(found),
@@ -296,15 +284,9 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
         ks,
         cells,
     )
-    parts = pd.concat(
-        {
-            name: fit.table.loc[
-                fit.nearest, ["parameters", "cramer_von_mises", "anderson_darling", "aic"]
-            ]
-            for name, fit in found.marginals.items()
-        },
-        names=["quantity"],
-    ).reset_index()
+    shows = ["parameters", "cramer_von_mises", "anderson_darling", "aic"]
+    best = {name: fit.table.loc[fit.nearest, shows] for name, fit in found.marginals.items()}
+    parts = pd.concat(best, names=["quantity"]).reset_index()
     columns: Columns = {
         "quantity": ("quantity", _title_of),
         "family": ("family", _name_of),
@@ -326,33 +308,31 @@ def _tables(found: MarginalFits) -> tuple[Table, ...]:
 
 
 def _figures(found: MarginalFits) -> tuple[Figure, ...]:
-    figures = [
-        Figure(
-            name,
-            f"Fitted distributions: {_plural_of(name)}",
-            "Quantiles of the fitted distributions against the quantiles of the "
-            f"{_plural_of(name)} in the log, on logarithmic axes. A perfect fit follows the dashed "
-            "line; a tail is too light below it and too heavy above it.",
-            found.marginals[name].quantiles(),
-            partial(plot_quantiles, times=QUANTITIES[name][1]),
-        )
-        for name in _DRAWN
-        if name in found.marginals
-    ]
-    figures.insert(
-        0,
-        Figure(
-            "distances",
-            "Goodness of fit",
-            "Kolmogorov-Smirnov distance of the best family with at most two parameters, with the "
-            f"95 % interval over {RESAMPLES} resamples of the users, and of the best of all "
-            "families. Families are ranked by the Cramér-von Mises distance, so the order may "
-            "differ.",
-            found.table,
-            plot_nearest,
+    nearest = Figure(
+        "distances",
+        "Goodness of fit",
+        "Kolmogorov-Smirnov distance of the best family with at most two parameters, with the 95 % "
+        f"interval over {RESAMPLES} resamples of the users, and of the best of all families. "
+        "Families are ranked by the Cramér-von Mises distance, so the order may differ.",
+        found.table,
+        plot_nearest,
+    )
+    return (
+        nearest,
+        *(
+            Figure(
+                name,
+                f"Fitted distributions: {_plural_of(name)}",
+                "Quantiles of the fitted distributions against the quantiles of the "
+                f"{_plural_of(name)} in the log, on logarithmic axes. A perfect fit follows the "
+                "dashed line; a tail is too light below it and too heavy above it.",
+                found.marginals[name].quantiles(),
+                partial(plot_quantiles, times=QUANTITIES[name][1]),
+            )
+            for name in _DRAWN
+            if name in found.marginals
         ),
     )
-    return tuple(figures)
 
 
 def _finding(table: pd.DataFrame) -> str:
@@ -361,7 +341,7 @@ def _finding(table: pd.DataFrame) -> str:
         if name not in table.index or table.loc[name, "simple"] is None:
             continue
         row = table.loc[name].to_dict()
-        are, by = ("", "") if parts else (" are best fitted", _BY)
+        are, by = ("", "") if parts else (" are best fitted", "Kolmogorov-Smirnov distance ")
         fit = f"{_name_of(row['simple'])} ({by}{_distance(row)})"
         parts.append(f"{_plural_of(name)}{are} by {fit}")
     if not parts:
@@ -418,4 +398,3 @@ _COLUMNS: Columns = {
     "cv": ("coefficient of variation", number),
     "heap": ("share of most frequent value", share),
 }
-_BY = "Kolmogorov-Smirnov distance "

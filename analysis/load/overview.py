@@ -21,6 +21,8 @@ _ABOUT = {
     "Version": "format version",
 }
 
+_COVERED = ("wait", "run", "procs", "cpu", "memory", "requested_time", "status", "user")
+
 _DATES = {
     "first_submit_date": "first submission",
     "last_submit_date": "last submission",
@@ -101,11 +103,8 @@ def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
     '2, none of which ran'
     """
     ran = int(trace.ran.sum())
-    jobs = f"{count(trace.n_jobs)}, " + (
-        "all of which ran"
-        if ran == trace.n_jobs
-        else f"{count(ran) if ran else 'none'} of which ran"
-    )
+    part = "all" if ran == trace.n_jobs else count(ran) if ran else "none"
+    jobs = f"{count(trace.n_jobs)}, {part} of which ran"
     values: dict[str, Any] = {
         "first_submit": float(trace.column("submit").min()),
         "last_submit": float(trace.column("submit").max()),
@@ -147,9 +146,6 @@ def choices(trace: Trace) -> list[str]:
     """
     notes = [note for note in trace.header.get_all("Note") if note.startswith("chosen: ")]
     return [note.partition("), ")[2] for note in notes]
-
-
-_COVERED = ("wait", "run", "procs", "cpu", "memory", "requested_time", "status", "user")
 
 
 def _coverage(trace: Trace) -> str:

@@ -222,8 +222,7 @@ def plot_log_and_shuffled(
         style.log_axis(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set(xlabel=x, ylabel=y)
     style.legend_above(ax)
     return ax
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import interval, resample_users, resampled_ratios
 from workloadkit.analysis.locality.job_pairs import (
     ATTRIBUTES,
@@ -21,22 +22,14 @@ from workloadkit.analysis.locality.job_pairs import (
     upper_medians,
     user_jobs,
 )
-from workloadkit.analysis.locality.similarity_plots import (
-    plot_by_distance,
-    plot_shares_of_users,
-    plot_shuffled,
-    side_by_side,
-)
 from workloadkit.analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, quoted, takes_rng
+from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
 #: Compared pairs of distances, the nearer first (Zakay 2018, Tables II to IV).
 DISTANCES = ((0, 1), (1, 2))
-
-_ROUNDING = 1e-12  # tolerance for sums of ratios
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,43 +95,6 @@ class NearerIsMoreAlike(AnalysisResult):
         of = self.users.xs(measure, level="measure")
         labels = [f"{ATTRIBUTES[name]}, {near} against {far}" for name, near, far in of.index]
         return of.set_axis(labels)
-
-
-@dataclass(frozen=True, eq=False)
-class ShuffledSimilarity(AnalysisResult):
-    """Similarity of the jobs of a session compared with a random assignment to sessions.
-
-    Parameters
-    ----------
-    log : str
-    test : DataFrame
-        By `attribute`, `measure` and `statistic`: the value `observed` in the log; the mean of the
-        `shuffled` logs and their middle 95 % range from `low` to `high`; and `p`, the probability
-        of at least this value by chance. The statistic is the `mean` over users, the `pooled`
-        value of all pairs, or the share of `users` with more similar jobs within sessions than in
-        successive sessions.
-    shuffles : DataFrame
-        The same statistics as columns, one row per shuffle.
-    seed : int
-    """
-
-    log: str
-    test: pd.DataFrame
-    shuffles: pd.DataFrame
-    seed: int
-
-    def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
-        """Draw the mean over users in the log (line) and the distribution over shuffled logs."""
-        return plot_shuffled(self.means(measure), ax)
-
-    def means(self, measure: str) -> pd.DataFrame:
-        """Return the means over users by attribute, of the log and of every shuffle."""
-        chosen = {
-            ATTRIBUTES[name]: [self.test.at[(name, measure, "mean"), "observed"], *values]
-            for (name, of, statistic), values in self.shuffles.items()
-            if (of, statistic) == (measure, "mean")
-        }
-        return pd.DataFrame(chosen, index=["log", *range(1, len(self.shuffles) + 1)])
 
 
 @takes_rng
@@ -322,94 +278,6 @@ def nearer_of(
     return NearerIsMoreAlike(jobs.log, int(compared.sum()), users)
 
 
-@takes_rng
-def shuffled_similarity(
-    trace: Trace,
-    *,
-    measures: Collection[str] = ("average", "identical"),
-    n_shuffles: int = 1000,
-    rng: np.random.Generator | int | None = None,
-) -> ShuffledSimilarity:
-    """Test whether jobs within a session are more similar than a user's jobs in general [1]_.
-
-    The jobs of each user are permuted over the user's sessions: sessions keep their sizes and jobs
-    their attributes. The similarity within sessions is then measured again.
-
-    Parameters
-    ----------
-    trace : Trace
-        As for `similarity_by_distance`.
-    measures : collection of str, default ("average", "identical")
-        Some of "average", "identical" and "median"; the median takes ten times as long.
-    n_shuffles : int, default 1000
-    rng : Generator or int, optional
-
-    Returns
-    -------
-    ShuffledSimilarity
-        For the attributes known in the log; p is (1 + number of shuffles with at least the observed
-        value) / (1 + number of shuffles).
-
-    Raises
-    ------
-    ParameterError
-        If a measure is unknown or `n_shuffles` is below 1.
-    WorkloadError
-        If no job of a known user ran.
-
-    References
-    ----------
-    .. [1] N. Zakay, "Resampling with feedback: a new paradigm of using workload data for
-       performance evaluation", thesis, 2018, section "Granularity of resampling", Figure 2.
-
-    Examples
-    --------
-    >>> log = {"submit": [0, 1, 5000, 5001], "run": [1] * 4, "user": [5] * 4}
-    >>> log |= {"procs": [2, 2, 4, 4]}
-    >>> test = shuffled_similarity(Trace.from_columns(log), n_shuffles=99, rng=1).test
-    >>> test.loc[("procs", "average", "mean"), ["observed", "low", "high"]].tolist()
-    [1.0, 0.5, 1.0]
-    """
-    check_trace(trace)
-    return shuffled_of(user_jobs(trace), measures=measures, n_shuffles=n_shuffles, rng=rng)
-
-
-def shuffled_of(
-    jobs: UserJobs,
-    *,
-    measures: Collection[str] = ("average", "identical"),
-    n_shuffles: int = 1000,
-    rng: np.random.Generator | int | None = None,
-) -> ShuffledSimilarity:
-    """Compute `shuffled_similarity` from extracted jobs."""
-    from workloadkit._kernels.statistics import shuffle_within
-
-    if unknown := set(measures) - set(MEASURES):
-        raise ParameterError(
-            f"unknown measure {quoted(min(unknown))}; known: {', '.join(MEASURES)}"
-        )
-    if n_shuffles < 1:
-        raise ParameterError(f"n_shuffles must be 1 or more, not {n_shuffles}")
-    seed = seed_of(rng)
-    generator = np.random.default_rng(seed)
-    chosen = [measure for measure in MEASURES if measure in measures]
-    compared = jobs.compared()
-    session = jobs.session.copy()
-    observed = _statistics(jobs, session, chosen, compared)
-    shuffled = []
-    for _ in range(n_shuffles):
-        shuffle_within(session, jobs.first_job, generator)
-        shuffled.append(list(_statistics(jobs, session, chosen, compared).values()))
-    columns = pd.MultiIndex.from_tuples(observed, names=["attribute", "measure", "statistic"])
-    shuffles = pd.DataFrame(shuffled, columns=columns)
-    of_log = np.array(list(observed.values()))
-    low, high = (shuffles.quantile(q).to_numpy() for q in (0.025, 0.975))
-    reached = (shuffles.to_numpy() >= of_log - _ROUNDING).sum(axis=0)
-    p = np.where(np.isnan(of_log), np.nan, (1 + reached) / (1 + n_shuffles))
-    table = {"observed": of_log, "shuffled": shuffles.mean().to_numpy(), "low": low, "high": high}
-    return ShuffledSimilarity(jobs.log, pd.DataFrame(table | {"p": p}, columns), shuffles, seed)
-
-
 def means_by_distance(
     jobs: UserJobs, measure: str, max_distance: int, seed: int
 ) -> dict[str, pd.DataFrame]:
@@ -432,21 +300,63 @@ def means_of_users(values: NDArray, weights: NDArray) -> pd.DataFrame:
     return pd.DataFrame(table, pd.RangeIndex(values.shape[1], name="distance"))
 
 
-def _statistics(
-    jobs: UserJobs, session: NDArray, measures: Sequence[str], compared: NDArray
-) -> dict[tuple[str, str, str], float]:
-    found = {}
-    medians = "median" in measures
-    for name in jobs.known:
-        of = ratios(jobs, name, np.array(DISTANCES[0]), session=session, medians=medians)
-        has, n_pairs = of.pairs[:, 0] > 0, of.pairs[:, 0].sum()
-        for measure in measures:
-            values = of.measure(measure)[has, 0]
-            found[name, measure, "mean"] = float(quotient(values.sum(), values.size))
-            if measure != "median":
-                total = of.total if measure == "average" else of.identical
-                found[name, measure, "pooled"] = float(quotient(total[:, 0].sum(), n_pairs))
-            sign, paired = compare_distances(of, measure, 0, 1)
-            larger = ((sign > 0) & paired & compared).sum()
-            found[name, measure, "users"] = float(quotient(larger, compared.sum()))
-    return found
+def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Combine the `mean`, `low` and `high` of several tables, by name, into one."""
+    columns = {
+        f"{name}{' ' * bool(part)}{part}": table[part or "mean"]
+        for name, table in tables.items()
+        for part in ("", "low", "high")
+    }
+    return pd.DataFrame(columns)
+
+
+def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw similarities by distance in sessions, with their intervals.
+
+    Parameters
+    ----------
+    data : DataFrame
+        By distance, three columns per quantity, from `side_by_side`.
+    """
+    ax = style.current_axes(ax)
+    names = data.columns[::3]
+    for name, colour in zip(names, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
+        low, high = data[f"{name} low"], data[f"{name} high"]
+        ax.fill_between(data.index, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(data.index, data[name], color=colour, marker="o", markersize=3.5, label=name)
+    ax.set_ylim(0, 1.02)
+    style.count_axis(ax.xaxis)
+    ax.set(xlabel="distance in sessions", ylabel="mean similarity over users")
+    style.legend_above(ax)
+    return ax
+
+
+def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the shares of users with more similar jobs at either distance, as stacked bars.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Result of `NearerIsMoreAlike.bars`.
+    """
+    ax = style.current_axes(ax)
+    y = np.arange(len(data))
+    parts = {
+        "nearer_larger": ("nearer", style.BLUE),
+        "equal": ("equal", style.PALE),
+        "farther_larger": ("farther", style.ORANGE),
+    }
+    left = np.zeros(len(data))
+    for part, (label, colour) in parts.items():
+        ax.barh(y, data[part], left=left, height=0.7, color=colour, label=label)
+        left += data[part]
+    ax.hlines(y, data["low"], data["high"], color=style.INK, linewidth=1)
+    ax.set_yticks(y, list(data.index))
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    ax.set_xlim(0, 1)
+    style.share_axis(ax.xaxis)
+    ax.set_xlabel("share of users with higher similarity at this distance")
+    ax.set_ylabel("distance in sessions")
+    style.legend_above(ax)
+    return ax

@@ -12,17 +12,13 @@ from workloadkit.analysis.locality.days import (
     plot_daily_concentration,
 )
 from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, UserJobs, user_jobs
+from workloadkit.analysis.locality.shuffled import ShuffledSimilarity, plot_shuffled, shuffled_of
 from workloadkit.analysis.locality.similarity import (
     DISTANCES,
     NearerIsMoreAlike,
-    ShuffledSimilarity,
     means_by_distance,
     nearer_of,
-    shuffled_of,
-)
-from workloadkit.analysis.locality.similarity_plots import (
     plot_by_distance,
-    plot_shuffled,
     side_by_side,
 )
 from workloadkit.analysis.locality.stack import StackDepths, plot_stack_depths, stack_depths

@@ -11,7 +11,15 @@ from matplotlib.axes import Axes
 
 from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import UNKNOWN, count, duration, number, share, signed_share
+from workloadkit.analysis.formats import (
+    UNKNOWN,
+    count,
+    duration,
+    number,
+    share,
+    signed_share,
+    upper,
+)
 from workloadkit.analysis.logs.distributions import overlay
 from workloadkit.analysis.operations.accounting import accounted_jobs, hours_unit
 from workloadkit.analysis.operations.groups import PERCENTILES, everyone, waits_of
@@ -258,7 +266,7 @@ def _in_a_sentence(changes: list[tuple[str, str, str]]) -> str:
     if not changes:
         return f"No measure changed by {share(_NOTABLE)} or more beyond its variation between days."
     text = "; ".join(f"{title} from {values}" for _, title, values in changes)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{upper(text)}."
 
 
 def _daily(name: str, names: list[str], logs: list[MeasuredLog]) -> Figure:
@@ -268,8 +276,8 @@ def _daily(name: str, names: list[str], logs: list[MeasuredLog]) -> Figure:
     title = BY_DAY[name].title.format(hours=unit_of(logs))
     return Figure(
         f"daily_{name}",
-        title[0].upper() + title[1:],
-        f"{title[0].upper()}{title[1:]} of each full day of the windows.",
+        upper(title),
+        f"{upper(title)} of each full day of the windows.",
         data,
         partial(plot_days, title=title),
     )
@@ -287,8 +295,7 @@ def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, title: str = "jobs 
     ax = style.current_axes(ax)
     overlay(data, ax)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("full day of the window")
-    ax.set_ylabel(title)
+    ax.set(xlabel="full day of the window", ylabel=title)
     style.count_axis(ax.yaxis)
     return ax
 

@@ -309,8 +309,7 @@ def _label(ax: Axes, what: ComparedDistribution, on_logarithms: bool) -> None:
         ax.set_xticks(range(0, _HOURS + 1, 24))
         ax.set_ylim(bottom=0)
         style.share_axis(ax.yaxis)
-        ax.set_xlabel("hour of the week")
-        ax.set_ylabel("share of arrivals")
+        ax.set(xlabel="hour of the week", ylabel="share of arrivals")
     elif what.over == "users":
         style.count_axis(ax.xaxis)
         ax.set_xlabel("users, in ascending order")
@@ -328,5 +327,4 @@ def _label(ax: Axes, what: ComparedDistribution, on_logarithms: bool) -> None:
             (style.time_axis if is_time else style.log_axis)(ax.xaxis)
         ax.set_ylim(0, 1.02)
         style.share_axis(ax.yaxis)
-        ax.set_xlabel(what.title)
-        ax.set_ylabel("share at or below")
+        ax.set(xlabel=what.title, ylabel="share at or below")

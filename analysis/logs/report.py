@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from workloadkit.analysis.formats import count, day, duration, number, share, signed_share
+from workloadkit.analysis.formats import count, day, duration, number, share, signed_share, upper
 from workloadkit.analysis.logs.changes import (
     MeasuredLog,
     change_of,
@@ -75,7 +75,7 @@ class ComparisonReport(Report):
         found = []
         for section in self.sections:
             changes = notable(section.tables[0].data) if section.name == "changes" else []
-            found += [(way, f"{_upper(title)}: {values}", "") for way, title, values in changes]
+            found += [(way, f"{upper(title)}: {values}", "") for way, title, values in changes]
             if not changes and section.name in ("changes", "groups", "distributions"):
                 found.append(("", section.finding, ""))
         return tuple(one for one in found if one[1])
@@ -267,8 +267,8 @@ def _distributions(found: LogComparison) -> Section:
     figures = tuple(
         Figure(
             name,
-            _upper(DISTRIBUTIONS[name].title),
-            f"{_upper(DISTRIBUTIONS[name].title)} in both logs.",
+            upper(DISTRIBUTIONS[name].title),
+            f"{upper(DISTRIBUTIONS[name].title)} in both logs.",
             found.curves[name],
             partial(plot_overlaid, distribution=name),
         )
@@ -282,10 +282,6 @@ def _distributions(found: LogComparison) -> Section:
         tables=(Table("distances", caption, data, text),),
         figures=figures,
     )
-
-
-def _upper(title: str) -> str:
-    return title[0].upper() + title[1:]
 
 
 def _measures(found: LogComparison) -> Section:

@@ -71,8 +71,7 @@ class Hurst(AnalysisResult):
             plot_slopes(points, ax)
         logarithmic_axes(ax)
         unit = "cycles per step" if method.scale == "frequency" else "steps"
-        ax.set_xlabel(f"{method.scale} ({unit})")
-        ax.set_ylabel(method.value)
+        ax.set(xlabel=f"{method.scale} ({unit})", ylabel=method.value)
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2)
         return ax
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import coefficient, duration, with_interval
+from workloadkit.analysis.formats import coefficient, duration, upper, with_interval
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
 from workloadkit.analysis.memory.estimators.methods import BOUNDS, METHODS, check_series
 from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
@@ -162,13 +162,13 @@ def hurst_of(
     warnings: list[str] = []
     for treatment, series in made.items():
         if isinstance(series, ParameterError):
-            warnings.append(_upper(f"{TREATMENTS[treatment]}: {series}."))
+            warnings.append(upper(f"{TREATMENTS[treatment]}: {series}."))
         rows += [_row(treatment, method, series) for method in METHODS]
     table = pd.DataFrame(rows)
     missing = table[table["estimate"].isna() & (table["why"] != "")]
     for (treatment, why), group in missing.groupby(["treatment", "why"], sort=False):
         if not isinstance(made[str(treatment)], ParameterError):
-            warnings.append(_upper(f"{TREATMENTS[str(treatment)]}, {_titles(group)}: {why}."))
+            warnings.append(upper(f"{TREATMENTS[str(treatment)]}, {_titles(group)}: {why}."))
     table = table.drop(columns="why")
     warnings += find_doubts(table)
     treated = made["cycle_removed"]
@@ -200,7 +200,7 @@ def find_doubts(table: pd.DataFrame) -> list[str]:
     """
     doubts = []
     for treatment, rows in table.groupby("treatment", sort=False):
-        words = _upper(TREATMENTS[str(treatment)])
+        words = upper(TREATMENTS[str(treatment)])
         known = rows.dropna(subset="estimate")
         if known.empty:
             continue
@@ -252,8 +252,7 @@ def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(names)), [METHODS[name].title for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
-    ax.set_xlabel("Hurst parameter H, with 95 % interval")
-    ax.set_ylabel("estimator")
+    ax.set(xlabel="Hurst parameter H, with 95 % interval", ylabel="estimator")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
 
@@ -290,7 +289,3 @@ def _row(treatment: str, method: str, series: NDArray[np.float64] | ParameterErr
 
 def _titles(rows: pd.DataFrame) -> str:
     return ", ".join(METHODS[method].title for method in rows["method"])
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -184,8 +184,7 @@ def plot_fits(
     if slopes:
         plot_slopes(data[data["series"] == data["series"].iloc[0]], ax)
     logarithmic_axes(ax, times=True)
-    ax.set_xlabel(scale)
-    ax.set_ylabel(value)
+    ax.set(xlabel=scale, ylabel=value)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
     return ax
 

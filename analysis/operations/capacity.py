@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from workloadkit.analysis import style
 from workloadkit.analysis.calibration import failed_calibration
 from workloadkit.analysis.finding import Finding
-from workloadkit.analysis.formats import count, duration, number, share
+from workloadkit.analysis.formats import count, duration, number, share, upper
 from workloadkit.analysis.load.over_time import dated, waits_known
 from workloadkit.analysis.operations.accounting import accounted_jobs, is_part
 from workloadkit.analysis.operations.machine import (
@@ -155,7 +155,7 @@ def _forecast(simulated: LargerMachine) -> tuple[str, tuple[Finding, ...]]:
     if not simulated.is_calibrated:
         failure = failed_calibration(simulated.calibration, "simulated on the machine as it is")
         return (
-            f"{failure[0].upper()}{failure[1:]}. As it does not reproduce the recorded waits, it "
+            f"{upper(failure)}. As it does not reproduce the recorded waits, it "
             f"does not forecast what more processors would do.{left}"
         ), ()
     text = (

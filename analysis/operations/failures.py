@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.finding import Finding
-from workloadkit.analysis.formats import count, share
+from workloadkit.analysis.formats import count, share, upper
 from workloadkit.analysis.load.over_time import dated, drawn_days, name_of_days
 from workloadkit.analysis.operations.accounting import (
     HOUR,
@@ -28,7 +28,6 @@ from workloadkit.analysis.operations.parts import (
     of_requeued,
     requeued_hours,
     series,
-    upper,
     with_main,
 )
 from workloadkit.analysis.operations.tables import outcomes

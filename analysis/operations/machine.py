@@ -161,8 +161,7 @@ class LargerMachine(AnalysisResult):
         ax = style.current_axes(ax)
         ax.barh(self.waits.index, self.waits["mean"] / HOUR, color=style.BLUE)
         ax.invert_yaxis()
-        ax.set_xlabel("mean wait [h]")
-        ax.set_ylabel("case")
+        ax.set(xlabel="mean wait [h]", ylabel="case")
         return ax
 
 

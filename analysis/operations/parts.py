@@ -168,11 +168,6 @@ def requeued_hours(executions: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def upper(text: str) -> str:
-    """Return a text with a capital at its begin."""
-    return text[0].upper() + text[1:]
-
-
 def series(
     trace: Trace, time: NDArray, values: NDArray, of: NDArray | None = None
 ) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import count, number, share
+from workloadkit.analysis.formats import count, number, share, upper
 from workloadkit.analysis.load.over_time import dated, drawn_days, name_of_days
 from workloadkit.analysis.operations.accounting import (
     CPU_HOURS,
@@ -32,7 +32,6 @@ from workloadkit.analysis.operations.parts import (
     requeued_hours,
     shorter,
     titled,
-    upper,
     with_main,
 )
 from workloadkit.analysis.operations.tables import usage

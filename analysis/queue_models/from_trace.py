@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import N_RESAMPLES
-from workloadkit.analysis.formats import count, duration, number, share, with_interval
+from workloadkit.analysis.formats import count, duration, number, share, upper, with_interval
 from workloadkit.analysis.queue_models.predictions import (
     COLUMNS,
     SERVERS,
@@ -127,7 +127,7 @@ def table_of_predictions(data: pd.DataFrame) -> Table:
     }
     names = [f"{model}, {_SERVERS[servers]}" if servers else model for model, servers in data.index]
     ways = "; ".join(f"{_SERVERS[name]}: {words}" for name, words in SERVERS.items())
-    caption = f"Log, simulated users (TBUOS), and models. {ways[0].upper()}{ways[1:]}."
+    caption = f"Log, simulated users (TBUOS), and models. {upper(ways)}."
     return Table("predictions", caption, data, pd.DataFrame(cells, names, dtype=object))
 
 

@@ -74,8 +74,7 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xticks(
         range(1, 6), [f"{r}, {s}" for r, s in zip(RESPONSE_BINS, SLOWDOWN_BINS, strict=True)]
     )
-    ax.set_xlabel("bin of response time (R) or slowdown (S)")
-    ax.set_ylabel("median think time")
+    ax.set(xlabel="bin of response time (R) or slowdown (S)", ylabel="median think time")
     style.legend_above(ax)
     return ax
 
@@ -108,8 +107,7 @@ def plot_think_time_bins(
     style.time_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
     ax.set_ylim(0, 1)
-    ax.set_xlabel("think time")
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel="think time", ylabel="share at or below")
     style.legend_above(ax)
     return ax
 
@@ -140,8 +138,7 @@ def probability_axes(ax: Axes) -> Axes:
     style.time_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
     ax.set_ylim(0, 1)
-    ax.set_xlabel("median response time")
-    ax.set_ylabel("continue within 20 min")
+    ax.set(xlabel="median response time", ylabel="continue within 20 min")
     style.legend_above(ax)
     return ax
 

@@ -134,8 +134,7 @@ def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.update_datalim([(its["jobs"].max() * 1.1, hours.max() * 1.1)])
     style.log_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
-    ax.set_xlabel("jobs in the week")
-    ax.set_ylabel("mean processor-hours of a job")
+    ax.set(xlabel="jobs in the week", ylabel="mean processor-hours of a job")
     return ax
 
 

@@ -94,8 +94,7 @@ class Ranking(Displayed):
         place = range(1, len(self.fits) + 1)
         ax.plot(place, [fit.distance for fit in self.fits], "o", label="ranked by")
         ax.plot(place, [fit.distance_of_others for fit in self.fits], "o", label="judged by")
-        ax.set_xlabel("place of the reading")
-        ax.set_ylabel("distance from the source")
+        ax.set(xlabel="place of the reading", ylabel="distance from the source")
         ax.legend()
         return ax
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import UNKNOWN, number
+from workloadkit.analysis.formats import UNKNOWN, number, upper
 from workloadkit.analysis.logs.distributions import (
     DISTRIBUTIONS,
     overlay,
@@ -194,8 +194,7 @@ def plot_pox_lines(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.plot(first.index, line, dashes, color=style.MUTED, lw=1)
     overlay(data, ax, others="resampled")
     logarithmic_axes(ax, times=True)
-    ax.set_xlabel("window size")
-    ax.set_ylabel("R/S")
+    ax.set(xlabel="window size", ylabel="R/S")
     return ax
 
 
@@ -205,9 +204,7 @@ def _overlaid(found: "ResamplingValidation", name: str) -> Figure:
         name, "Cumulative share of the days by the share of jobs in their fullest bin."
     )
     plot = partial(plot_overlaid, distribution=name, others="resampled")
-    return Figure(
-        name, title[0].upper() + title[1:], caption, found.distributions.curves[name], plot
-    )
+    return Figure(name, upper(title), caption, found.distributions.curves[name], plot)
 
 
 def _measures(found: "ResamplingValidation", names: list[str]) -> Table:

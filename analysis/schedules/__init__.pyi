@@ -7,12 +7,12 @@ from .comparison_plots import plot_objective as plot_objective
 from .comparison_plots import plot_queue_lengths as plot_queue_lengths
 from .comparison_plots import plot_sweep as plot_sweep
 from .comparison_plots import plot_sweeps as plot_sweeps
+from .gantt import gantt as gantt
+from .gantt import plot_gantt as plot_gantt
 from .measures import busiest_week as busiest_week
 from .measures import by_run_class as by_run_class
 from .measures import by_size_class as by_size_class
 from .measures import by_user as by_user
-from .measures import gantt as gantt
-from .measures import plot_gantt as plot_gantt
 from .measures import plot_queue_distribution as plot_queue_distribution
 from .measures import plot_queue_length as plot_queue_length
 from .measures import plot_utilization as plot_utilization

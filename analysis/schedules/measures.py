@@ -1,15 +1,12 @@
-"""Schedules over time and by class: queue, utilization, service, Gantt chart."""
+"""Schedules over time and by class: queue, utilization, service."""
 
 from collections.abc import Callable
-from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from matplotlib import dates as mdates
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.patches import Patch
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -18,13 +15,9 @@ from workloadkit.analysis.distributions.marginals import size_class
 from workloadkit.analysis.formats import duration
 from workloadkit.analysis.load.over_time import load_between
 from workloadkit.clock import DAY, WEEK, Clock, equal_parts
-from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.metrics import use_over_time
-from workloadkit.simulation import Schedule, simulate
+from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.measures import OF_JOBS, of_class
-from workloadkit.trace import Trace
 
-_MOST_LINES = 200  # between nodes
 _MOST_STEPS = 2000  # of a drawn curve; more are averaged in intervals
 
 
@@ -108,7 +101,7 @@ def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None)
 
 def _intervals(schedule: Schedule) -> NDArray[np.float64]:
     """Choose the intervals for a whole schedule."""
-    first, last = float(schedule.workload.submit[0]), _window(schedule)[1]
+    first, last = float(schedule.workload.submit[0]), window_of(schedule)[1]
     if last - first < 4 * DAY:
         return equal_parts(first, last, 50)
     days = 1 if last - first <= 100 * DAY else 7 * int(np.ceil((last - first) / (200 * WEEK)))
@@ -189,106 +182,6 @@ def _served_by(
     return pd.DataFrame(rows)
 
 
-def gantt(
-    schedule: Schedule | Trace, *, begin: float | None = None, until: float | None = None
-) -> pd.DataFrame:
-    """Assign the jobs that run in an interval to processors, for a Gantt chart.
-
-    Schedules do not record processors: each job gets the lowest free ones at its start, on a
-    machine of nodes those of its nodes. The processors of node 1 come first, then those of node 2.
-
-    Parameters
-    ----------
-    schedule : Schedule or Trace
-        Of a log, its recorded schedule.
-    begin, until : float, optional
-        The interval; by default the whole schedule. [s]
-
-    Returns
-    -------
-    DataFrame
-        One row per range of adjacent processors of a job, in the order of starts:
-        `job`, `start`, `end`, `wait` [s], `first` (its lowest processor, from 0) and `procs`.
-
-    Examples
-    --------
-    >>> from workloadkit import Trace, simulate
-    >>> trace = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
-    >>> bars = gantt(simulate(trace, "easy", procs=4))
-    >>> bars[["job", "start", "first", "procs"]].to_numpy().tolist()
-    [[1, 0, 0, 3], [3, 2, 3, 1], [2, 10, 0, 4]]
-    """
-    schedule = _recorded(schedule)
-    w, start, end = schedule.workload, schedule.start, schedule.end
-    begin, until = _window(schedule, begin, until)
-    if not until > begin:
-        raise ParameterError("until", f"is {until:g} s; it must be later than begin, {begin:g} s")
-    seen = np.flatnonzero((start <= until) & (end >= begin))  # jobs of run time 0 at both ends, too
-    on_nodes = {run.row: run.nodes for run in schedule.runs if run.nodes}
-    cores = nodes_of(schedule)
-    free = {node: [(first, n)] for node, (first, n) in enumerate(cores, 1)}
-    free[0] = [(sum(n for _, n in cores), _most_at_once(schedule))]  # of jobs without nodes
-    held: list[tuple[float, int, dict[int, _Ranges]]] = []  # a heap: end, job, its processors
-    rows = []
-    # a job of run time 0 frees its processors within the second, so it comes before longer ones
-    for i in seen[np.lexsort((w.job[seen], end[seen] > start[seen], start[seen]))]:
-        while held and held[0][0] <= start[i]:
-            for node, ranges in heappop(held)[2].items():
-                free[node] = _joined(free[node] + ranges)
-        taken = {}
-        for node, procs in on_nodes.get(int(i), ((0, int(w.procs[i])),)):
-            taken[node], free[node] = _take(free[node], procs)
-        heappush(held, (end[i], i, taken))
-        parts = [part for ranges in taken.values() for part in ranges]
-        rows += [(w.job[i], start[i], end[i], start[i] - w.submit[i], *part) for part in parts]
-    return pd.DataFrame(rows, columns=["job", "start", "end", "wait", "first", "procs"])
-
-
-def nodes_of(schedule: Schedule) -> list[tuple[int, int]]:
-    """Return the first processor of each node, from 0, and its number of processors."""
-    if schedule.described is None or not any(run.nodes for run in schedule.runs[:1]):
-        return []
-    kinds = schedule.described.description.nodes
-    cores = np.repeat([kind.cores for kind in kinds], [kind.count for kind in kinds])
-    return list(zip((np.cumsum(cores) - cores).tolist(), cores.tolist(), strict=True))
-
-
-_Ranges = list[tuple[int, int]]  # ranges of adjacent processors, ascending: first, count
-
-
-def _take(free: _Ranges, procs: int) -> tuple[_Ranges, _Ranges]:
-    """Take the lowest processors; return the taken and the remaining ranges."""
-    taken = []
-    for place, (first, count) in enumerate(free):
-        part = min(count, procs)
-        taken.append((first, part))
-        procs -= part
-        if procs == 0:
-            rest = [(first + part, count - part)] if count > part else []
-            return taken, rest + free[place + 1 :]
-    raise WorkloadError(
-        f"the schedule needs {plural(procs, 'more processor')} than its maximum in use"
-    )
-
-
-def _most_at_once(schedule: Schedule) -> int:
-    """Return the processors of the machine, or the most in use at once if that is more."""
-    procs, for_no_time = schedule.workload.procs, schedule.workload.run == 0
-    _, in_use = use_over_time(schedule.start, schedule.end, procs)
-    return max(schedule.machine, int(in_use.max()) + int(procs[for_no_time].max(initial=0)))
-
-
-def _joined(ranges: _Ranges) -> _Ranges:
-    """Sort ranges and join adjacent ones."""
-    joined: _Ranges = []
-    for first, count in sorted(ranges):
-        if joined and sum(joined[-1]) == first:
-            joined[-1] = (joined[-1][0], joined[-1][1] + count)
-        else:
-            joined.append((first, count))
-    return joined
-
-
 def busiest_week(schedule: Schedule) -> tuple[float, float]:
     """Return begin and end of the seven days around the longest queue, within the schedule. [s].
 
@@ -300,7 +193,7 @@ def busiest_week(schedule: Schedule) -> tuple[float, float]:
     (0.0, 20.0)
     """
     queue = queue_length(schedule)
-    first, last = _window(schedule)
+    first, last = window_of(schedule)
     middle = float(queue["time"].iloc[int(queue["waiting"].argmax())])
     begin = max(first, min(middle - WEEK / 2, last - WEEK))
     return begin, min(begin + WEEK, last)
@@ -331,7 +224,7 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
         style.legend_above(ax)
     ax.set_ylim(0, None if waiting.any() else 1)
-    ax.set_xlim(*when(np.array(_window(schedule))))
+    ax.set_xlim(*when(np.array(window_of(schedule))))
     if not waiting.any():
         ax.text(0.5, 0.5, "no waiting jobs", transform=ax.transAxes, ha="center", color=style.MUTED)
     ax.set_ylabel("waiting jobs")
@@ -346,8 +239,7 @@ def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax.stairs(share, np.arange(share.size + 1) - 0.5, color=style.PALE, fill=True)
     ax.set_xlim(-0.5, share.size - 0.5)
     ax.set_ylim(0, 1)
-    ax.set_xlabel("minimum number of waiting jobs")
-    ax.set_ylabel("share of the time")
+    ax.set(xlabel="minimum number of waiting jobs", ylabel="share of the time")
     style.count_axis(ax.xaxis)
     style.share_axis(ax.yaxis)
     return ax
@@ -378,61 +270,7 @@ def plot_utilization(
     return ax
 
 
-def plot_gantt(
-    schedule: Schedule | Trace,
-    ax: Axes | None = None,
-    *,
-    begin: float | None = None,
-    until: float | None = None,
-) -> Axes:
-    """Draw a Gantt chart: jobs over time and processors; jobs that waited have another colour.
-
-    Parameters
-    ----------
-    schedule : Schedule or Trace
-        Of a log, its recorded schedule.
-    begin, until : float, optional
-        The interval to show; by default the whole schedule. [s]
-    """
-    ax, schedule = style.current_axes(ax), _recorded(schedule)
-    begin, until = _window(schedule, begin, until)
-    bars = gantt(schedule, begin=begin, until=until)
-    when = time_axis(ax, schedule, begin, until)
-    left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
-    low = bars["first"].to_numpy()
-    high = low + bars["procs"].to_numpy()
-    x, y = np.stack([left, right, right, left], axis=1), np.stack([low, low, high, high], axis=1)
-    colours = np.where(bars["wait"].to_numpy() > 0, style.ORANGE, style.BLUE)
-    ax.add_collection(
-        PolyCollection(
-            list(np.stack([x, y], axis=2)), facecolors=colours, edgecolors="white", linewidths=0.3
-        )
-    )
-    ax.set_xlim(*when(np.array([begin, until])))
-    top = int(high.max(initial=0))
-    ax.set_ylim(0, max(schedule.machine, top))
-    nodes = nodes_of(schedule)
-    if 1 < len(nodes) <= _MOST_LINES:
-        ax.hlines([first for first, _ in nodes], *ax.get_xlim(), color=style.MUTED, linewidth=0.3)
-    if top > schedule.machine:
-        ax.axhline(schedule.machine, color=style.MUTED, linewidth=0.8)
-    ax.set_ylabel("processors, by node" if nodes else "processors")
-    style.count_axis(ax.yaxis)
-    ax.grid(visible=False)
-    keys = [
-        Patch(color=style.BLUE, label="started immediately"),
-        Patch(color=style.ORANGE, label="waited"),
-    ]
-    ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
-    return ax
-
-
-def _recorded(schedule: Schedule | Trace) -> Schedule:
-    """Return a schedule as it is, and the recorded schedule of a log."""
-    return simulate(schedule, "recorded") if isinstance(schedule, Trace) else schedule
-
-
-def _window(
+def window_of(
     schedule: Schedule, begin: float | None = None, until: float | None = None
 ) -> tuple[float, float]:
     """Return the limits, by default the first start and the last end (a second later or more)."""

@@ -207,8 +207,7 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     ax.set_xlim(0, longest)
     ax.set_ylim(0, 1.02)
-    ax.set_xlabel("maximum number of waiting jobs")
-    ax.set_ylabel("share of the time")
+    ax.set(xlabel="maximum number of waiting jobs", ylabel="share of the time")
     style.share_axis(ax.yaxis)
     style.legend_above(ax)
     return ax

@@ -191,8 +191,7 @@ def plot_slowdown_ratio(ratio: SlowdownRatio, ax: Axes | None = None) -> Axes:
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.plot(ratio.weeks.index + 1, ratio.weeks["mean"], color=style.BLUE, label="weekly mean")
     ax.axhline(ratio.mean, **style.LINES[5], label="mean over all jobs")
-    ax.set_xlabel("week of submission")
-    ax.set_ylabel("slowdown ratio R")
+    ax.set(xlabel="week of submission", ylabel="slowdown ratio R")
     style.count_axis(ax.xaxis)
     style.legend_above(ax)
     return ax

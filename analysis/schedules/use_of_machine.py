@@ -66,8 +66,7 @@ class MachineUse(AnalysisResult):
         ax.barh(used.index, used, color=style.BLUE)
         ax.invert_yaxis()
         ax.set_xlim(0, 1)
-        ax.set_xlabel("utilization")
-        ax.set_ylabel("resource or partition")
+        ax.set(xlabel="utilization", ylabel="resource or partition")
         return ax
 
 

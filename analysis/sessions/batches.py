@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import interval, resample_users
 from workloadkit.analysis.distributions.marginals import cumulative_shares
-from workloadkit.analysis.section import AnalysisResult
+from workloadkit.analysis.formats import count, duration, number, with_interval
+from workloadkit.analysis.section import AnalysisResult, Columns, Table, shown
 from workloadkit.analysis.sessions.choice import CUTS, OVERLONG, WAYS
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
@@ -189,8 +190,7 @@ def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     style.time_axis(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("think time after the batch")
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel="think time after the batch", ylabel="share at or below")
     style.legend_above(ax)
     return ax
 
@@ -328,8 +328,7 @@ def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.axvline(OVERLONG, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis, percent=True)
-    ax.set_xlabel("session length")
-    ax.set_ylabel("share of longer sessions")
+    ax.set(xlabel="session length", ylabel="share of longer sessions")
     style.legend_above(ax)
     return ax
 
@@ -352,7 +351,27 @@ def plot_session_lengths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.axvline(THRESHOLDS["arrival"], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
-    ax.set_xlabel("session length")
-    ax.set_ylabel("sessions")
+    ax.set(xlabel="session length", ylabel="sessions")
     style.legend_above(ax)
     return ax
+
+
+def table_of_batches(found: BatchAgreement) -> Table:
+    """Return the counts of batches and the think times after them."""
+    columns: Columns = {
+        "batches": ("batches", count),
+        "common": ("common", count),
+        "unique": ("unique", count),
+        "common_median": ("median think time after common", duration),
+        "unique_median": ("median think time after unique", duration),
+    }
+    text = shown(found.batches, columns).rename(str.title)
+    text["distance"] = [
+        with_interval(distance, low, high, number)
+        for distance, low, high in found.batches[["distance", "low", "high"]].to_numpy()
+    ]
+    caption = (
+        "Batches common to Last and Max, and other batches; think times of up to a day after them, "
+        "and the largest difference between their cumulative distributions."
+    )
+    return Table("batches", caption, found.batches, text, folded=True)

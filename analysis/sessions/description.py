@@ -199,8 +199,7 @@ def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.plot(seen.index, seen, color=colour, marker=".", markersize=3.5, lw=1, label=name)
     style.log_axis(ax.xaxis)
     style.log_axis(ax.yaxis, percent=True)
-    ax.set_xlabel("number")
-    ax.set_ylabel("share with at least this number")
+    ax.set(xlabel="number", ylabel="share with at least this number")
     style.legend_above(ax)
     return ax
 

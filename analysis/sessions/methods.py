@@ -10,13 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from workloadkit.analysis.bootstrap import (
-    N_RESAMPLES,
-    interval,
-    resample_users,
-    resampled_ratios,
-    totals_by_user,
-)
+from workloadkit.analysis import bootstrap
 from workloadkit.analysis.formats import count, duration, number, share, with_interval
 from workloadkit.analysis.load.over_time import waits_known
 from workloadkit.analysis.section import (
@@ -36,6 +30,7 @@ from workloadkit.analysis.sessions.batches import (
     plot_session_lengths,
     plot_session_survival,
     survival,
+    table_of_batches,
 )
 from workloadkit.analysis.sessions.choice import (
     OVERLONG,
@@ -155,7 +150,7 @@ def compare_session_methods(
         trace = trace.select(known)
     streams = np.random.default_rng(rng).spawn(3)
     user, users = pd.factorize(trace.column("user")[trace.ran])
-    weights = resample_users(max(users.size, 1), rng=streams[0])
+    weights = bootstrap.resample_users(max(users.size, 1), rng=streams[0])
     rows, jumps, lengths = {}, [], {}
     for way in dict.fromkeys((*WAYS, *UNCUT)):
         labels = delimit_sessions(trace, **way._asdict())
@@ -193,9 +188,11 @@ def _describe(
     jobs, jobs_of_batch = np.bincount(session), np.bincount(batch)
     long = length > OVERLONG
     n_users = weights.shape[1]
-    long_of_user = totals_by_user(long, owner, n_users)
-    of_user = totals_by_user(np.ones(length.size), owner, n_users)
-    low, high = interval(resampled_ratios(long_of_user, of_user, weights)).tolist()
+    long_of_user = bootstrap.totals_by_user(long, owner, n_users)
+    of_user = bootstrap.totals_by_user(np.ones(length.size), owner, n_users)
+    low, high = bootstrap.interval(
+        bootstrap.resampled_ratios(long_of_user, of_user, weights)
+    ).tolist()
     return {
         **way._asdict(),
         "sessions": length.size,
@@ -254,10 +251,10 @@ def section(trace: Trace) -> Section:
         (
             *_tables_of_ways(found.ways),
             _table_of_jumps(found.jumps),
-            _table_of_batches(found.batches),
+            table_of_batches(found.batches),
         ),
         tuple(_figures(found)),
-        {"seed": SEED, "session_methods_resamples": N_RESAMPLES},
+        {"seed": SEED, "session_methods_resamples": bootstrap.N_RESAMPLES},
     )
 
 
@@ -326,26 +323,6 @@ def _table_of_jumps(jumps: pd.DataFrame) -> Table:
         "longer, relative to the trend on both sides. A value of 1 means no jump."
     )
     return Table("jumps", caption, data, text, folded=True)
-
-
-def _table_of_batches(found: BatchAgreement) -> Table:
-    columns = {
-        "batches": ("batches", count),
-        "common": ("common", count),
-        "unique": ("unique", count),
-        "common_median": ("median think time after common", duration),
-        "unique_median": ("median think time after unique", duration),
-    }
-    text = shown(found.batches, columns).rename(str.title)
-    text["distance"] = [
-        with_interval(distance, low, high, number)
-        for distance, low, high in found.batches[["distance", "low", "high"]].to_numpy()
-    ]
-    caption = (
-        "Batches common to Last and Max, and other batches; think times of up to a day after them, "
-        "and the largest difference between their cumulative distributions."
-    )
-    return Table("batches", caption, found.batches, text, folded=True)
 
 
 def _figures(found: SessionMethods) -> Iterator[Figure]:

@@ -178,8 +178,7 @@ def plot_inter_arrivals(
     style.time_axis(ax.xaxis)
     ax.set_ylim(0, 1.02)
     style.share_axis(ax.yaxis)
-    ax.set_xlabel("inter-arrival time of a user")
-    ax.set_ylabel("share at or below")
+    ax.set(xlabel="inter-arrival time of a user", ylabel="share at or below")
     style.legend_above(ax)
     return ax
 
@@ -207,8 +206,7 @@ def plot_inter_arrival_slope(
     _mark_thresholds(ax, suggestion, fixed)
     style.time_axis(ax.xaxis)
     style.log_axis(ax.yaxis)
-    ax.set_xlabel("inter-arrival time of a user")
-    ax.set_ylabel("slope / mean slope")
+    ax.set(xlabel="inter-arrival time of a user", ylabel="slope / mean slope")
     style.legend_above(ax)
     return ax
 

@@ -394,8 +394,7 @@ def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
         ax.plot(data.index, data[name], **line, label=name)
     ax.set_yscale("symlog")
     style.count_axis(ax.yaxis)
-    ax.set_xlabel("week of submission")
-    ax.set_ylabel("slowdown ratio R")
+    ax.set(xlabel="week of submission", ylabel="slowdown ratio R")
     style.count_axis(ax.xaxis)
     style.legend_above(ax)
     return ax

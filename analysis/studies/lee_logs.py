@@ -184,8 +184,7 @@ def _plot_load(data: "pd.DataFrame", ax: Any = None, *, label: str) -> Any:
     ax.bar(data.index, data["load"], color=style.BLUE)
     ax.axhline(1, color=style.MUTED, linewidth=0.8)
     style.count_axis(ax.xaxis)
-    ax.set_xlabel(label)
-    ax.set_ylabel("work submitted, of the mean")
+    ax.set(xlabel=label, ylabel="work submitted, of the mean")
     return ax
 
 

@@ -368,8 +368,7 @@ def plot_by_users(
         ax.fill_between(rows["users"], rows["low"], rows["high"], color=line["color"], alpha=0.15)
     published = [(int(row["users"]), float(row[column])) for row in _published()]
     ax.plot(*zip(*published, strict=True), "D", color=style.INK, label="CREASY 6000, published")
-    ax.set_xlabel("users")
-    ax.set_ylabel(label)
+    ax.set(xlabel="users", ylabel=label)
     style.legend_above(ax)
     return ax
 
@@ -382,8 +381,7 @@ def plot_changes(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     for line, (metric, rows) in zip(style.LINES, data.groupby("metric", sort=False), strict=False):
         ax.plot(rows["alpha"], rows["mean"], marker="o", label=metric, **line)
         ax.fill_between(rows["alpha"], rows["low"], rows["high"], color=line["color"], alpha=0.15)
-    ax.set_xlabel("weight of criticality")
-    ax.set_ylabel("change from EASY (%)")
+    ax.set(xlabel="weight of criticality", ylabel="change from EASY (%)")
     style.legend_above(ax)
     return ax
 

@@ -133,7 +133,8 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
 def look(task: tuple[Log, int], rng: Any) -> _Found:
     """Measure the locality of a log."""
     from workloadkit.analysis.locality.job_pairs import user_jobs
-    from workloadkit.analysis.locality.similarity import nearer_of, shuffled_of
+    from workloadkit.analysis.locality.shuffled import shuffled_of
+    from workloadkit.analysis.locality.similarity import nearer_of
     from workloadkit.analysis.locality.stack import mean_depths, stack_depths
 
     log, runs = task

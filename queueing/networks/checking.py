@@ -97,8 +97,7 @@ class CheckedLaws(DisplayedResult):
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set_yticks(places, names)
         ax.invert_yaxis()
-        ax.set_xlabel("difference between measured sides [%]")
-        ax.set_ylabel("operational law")
+        ax.set(xlabel="difference between measured sides [%]", ylabel="operational law")
         ax.legend()
         return ax
 

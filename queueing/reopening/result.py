@@ -280,6 +280,5 @@ def plot_balance(found: "ReopenResult", ax: "Axes") -> None:
     ax.plot(
         roots, np.full(roots.shape, float(at["lam"])), "o", color="C1", label=f"X ({found.method})"
     )
-    ax.set_xlabel("throughput X, jobs per unit of time")
-    ax.set_ylabel("users per unit of time")
+    ax.set(xlabel="throughput X, jobs per unit of time", ylabel="users per unit of time")
     ax.legend()

@@ -13,16 +13,13 @@ from tests.data import needs_compiler, needs_traces, trace_path
 from tests.examples import examples
 from workloadkit import ParameterError, Trace, WorkloadError, read_swf
 from workloadkit.analysis.locality.job_pairs import Ratios, compare_distances, user_jobs
+from workloadkit.analysis.locality.shuffled import plot_shuffled, shuffled_similarity
 from workloadkit.analysis.locality.similarity import (
     nearer_is_more_alike,
-    shuffled_similarity,
-    similarity_by_distance,
-)
-from workloadkit.analysis.locality.similarity_plots import (
     plot_by_distance,
     plot_shares_of_users,
-    plot_shuffled,
     side_by_side,
+    similarity_by_distance,
 )
 from workloadkit.experiments.intervals import share_interval
 

@@ -170,8 +170,7 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
         ax.errorbar(x, value, yerr=ends, color=colour, **_POINTS)
     of_all = style.MUTED if others else style.ORANGE
     ax.errorbar([], [], yerr=[], color=of_all, label="simulation, 95 % interval", **_POINTS)
-    ax.set_xlabel(along)
-    ax.set_ylabel(_in_words(measure))
+    ax.set(xlabel=along, ylabel=_in_words(measure))
     if rows["theory"].max() > 30 * rows["theory"].min() > 0:
         style.log_axis(ax.yaxis)
     else:
