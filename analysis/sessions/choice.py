@@ -117,7 +117,7 @@ def reasons(ways: pd.DataFrame, recommended: str) -> Iterator[str]:
     Parameters
     ----------
     ways : DataFrame
-        Result of `judge`, with the names of `analysis.sessions.ways.WAYS`.
+        Result of `judge`, with the names of `analysis.sessions.choice.WAYS`.
     recommended : str
         Result of `recommend`.
     """

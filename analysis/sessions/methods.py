@@ -77,7 +77,7 @@ class SessionMethods(AnalysisResult):
         `longest` session [s]; the `jump` at the cut or threshold, and its 95 % interval,
         `jump_low` and `jump_high`; the faults `overlong` and `jumps`.
     jumps : DataFrame
-        One row per limit, see `analysis.sessions.jumps.jump_at_limit`.
+        One row per limit, see `analysis.sessions.choice.jump_at_limit`.
     survival : DataFrame
         By `value`, a length [s]: the share of longer sessions under each method.
     lengths : DataFrame
