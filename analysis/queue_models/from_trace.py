@@ -28,7 +28,7 @@ from workloadkit.analysis.queue_models.users_of_log import (
     measure,
     measure_going_on,
 )
-from workloadkit.analysis.reactions.continuation import RESPONSE_BINS, RESPONSE_TITLES
+from workloadkit.analysis.reactions.followed import RESPONSE_BINS, RESPONSE_TITLES
 from workloadkit.analysis.section import AnalysisResult, Table, facts, shown_intervals
 from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
 from workloadkit.simulation.schedulers import Policy, describe, parse

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import bootstrap, style
-from workloadkit.analysis.reactions.continuation import RESPONSE_BINS, curve
+from workloadkit.analysis.reactions.continuation import curve
+from workloadkit.analysis.reactions.followed import RESPONSE_BINS
 from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import WorkloadError, check_count

@@ -1,7 +1,7 @@
 from .continuation import Continuation as Continuation
 from .continuation import fit_continuation as fit_continuation
-from .continuation import followed_jobs as followed_jobs
 from .continuation import plot_continuation as plot_continuation
+from .followed import followed_jobs as followed_jobs
 from .predictors import Predictors as Predictors
 from .predictors import compare_predictors as compare_predictors
 from .predictors import plot_predictors as plot_predictors

@@ -18,7 +18,7 @@ from workloadkit.analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from workloadkit.analysis.reactions.continuation import answered, draw_users, followed_jobs
+from workloadkit.analysis.reactions.followed import answered, draw_users, followed_jobs
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace

@@ -17,7 +17,7 @@ from workloadkit.analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
-from workloadkit.analysis.reactions.continuation import (
+from workloadkit.analysis.reactions.followed import (
     CONTINUE_WITHIN,
     RESPONSE_BINS,
     SHORT,

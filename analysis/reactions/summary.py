@@ -11,16 +11,18 @@ from workloadkit.analysis.bootstrap import N_RESAMPLES
 from workloadkit.analysis.formats import count, duration, number, share, with_interval
 from workloadkit.analysis.load.over_time import waits_known
 from workloadkit.analysis.reactions.continuation import (
+    Continuation,
+    continuation_of,
+    plot_continuation,
+)
+from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     RESPONSE_TITLES,
     SLOWDOWN_BINS,
     SLOWDOWN_TITLES,
-    Continuation,
     answered,
-    continuation_of,
     draw_users,
     followed_jobs,
-    plot_continuation,
 )
 from workloadkit.analysis.reactions.predictors import (
     QUANTITIES,

@@ -27,7 +27,7 @@ from workloadkit.analysis.reproduction import (
     above,
     below,
 )
-from workloadkit.analysis.reproduction.logs import without
+from workloadkit.analysis.reproduction.sources import without
 from workloadkit.analysis.studies.lawson import CTC, LOGS, first_weeks
 
 #: Numbers of queues, and the one that is examined in detail.

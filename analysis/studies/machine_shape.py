@@ -64,7 +64,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.logs import OVERRUN
+from workloadkit.analysis.reproduction.sources import OVERRUN
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.logs import (
+from workloadkit.analysis.reproduction.sources import (
     SHMUELI_CANCELLED,
     SHMUELI_LOGS,
     without,
@@ -115,7 +115,8 @@ def look(task: BehaviourTask, rng: Any) -> _Found:
     """Measure one log, or several combined."""
     from workloadkit.analysis.load import working_hours
     from workloadkit.analysis.reactions import feedback_signature, followed_jobs
-    from workloadkit.analysis.reactions.continuation import answered, continuation_of, draw_users
+    from workloadkit.analysis.reactions.continuation import continuation_of
+    from workloadkit.analysis.reactions.followed import answered, draw_users
     from workloadkit.analysis.reactions.service_bins import reactions_of
 
     traces = [without_cancelled(log, task.cancelled) for log in task.logs]
@@ -141,7 +142,7 @@ def _differences(jobs: "pd.DataFrame", weights: Any) -> "pd.DataFrame":
     import pandas as pd
 
     from workloadkit.analysis.bootstrap import interval, resampled_ratios, totals_by_user
-    from workloadkit.analysis.reactions.continuation import RESPONSE_BINS, SHORT
+    from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT
 
     n_users, user = weights.shape[1], jobs["user"].to_numpy()
     rows = {}

@@ -10,7 +10,8 @@ from tests.data import needs_traces, trace_path
 from workloadkit import read_swf
 from workloadkit.analysis import style
 from workloadkit.analysis.reactions import compare_predictors, fit_continuation, followed_jobs
-from workloadkit.analysis.reactions.continuation import answered, continuation_of, curve, draw_users
+from workloadkit.analysis.reactions.continuation import continuation_of, curve
+from workloadkit.analysis.reactions.followed import answered, draw_users
 from workloadkit.analysis.reactions.predictors import predictors_of
 from workloadkit.site.empirical import fit_curve, least_on_grid
 

@@ -17,12 +17,12 @@ from workloadkit.analysis.reactions import (
     plot_think_time_bins,
 )
 from workloadkit.analysis.reactions import summary as reactions
-from workloadkit.analysis.reactions.continuation import (
+from workloadkit.analysis.reactions.continuation import plot_continuation
+from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     SLOWDOWN_BINS,
     answered,
     draw_users,
-    plot_continuation,
 )
 from workloadkit.analysis.reactions.predictors import Predictors, plot_predictors
 from workloadkit.analysis.reactions.service_bins import (

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workloadkit.analysis.reactions.continuation import CONTINUE_WITHIN, RESPONSE_BINS
+from workloadkit.analysis.reactions.followed import CONTINUE_WITHIN, RESPONSE_BINS
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Drawing,
@@ -48,7 +48,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.logs import SHMUELI_CANCELLED, SHMUELI_LOGS, without
+from workloadkit.analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS, without
 from workloadkit.analysis.studies.shmueli_creasy import CLASSES
 from workloadkit.analysis.studies.shmueli_logs.measuring import (
     KINDS,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
-from workloadkit.analysis.reproduction.logs import without_cancelled
+from workloadkit.analysis.reproduction.sources import without_cancelled
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ class SiteFindings(NamedTuple):
 def look(task: SiteTask, rng: Any) -> SiteFindings:
     """Measure one log, or several combined."""
     from workloadkit.analysis.reactions import followed_jobs
-    from workloadkit.analysis.reactions.continuation import (
-        RESPONSE_BINS,
-        SHORT,
-        answered,
-        draw_users,
-    )
+    from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
     from workloadkit.analysis.reactions.service_bins import reactions_of
     from workloadkit.site import site_distributions
 
