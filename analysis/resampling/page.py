@@ -1,5 +1,6 @@
 """Report of a validation of resampling."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -279,7 +280,7 @@ def _compared(found: "ResamplingValidation", name: str) -> str:
     return f"{written(row['original'])}, resampled {_mean_sd(row['mean'], row['sd'], written)}"
 
 
-def _mean_sd(mean: float, sd: float, written: Any) -> str:
+def _mean_sd(mean: float, sd: float, written: Callable[[float], str]) -> str:
     return written(mean) if np.isnan(sd) else f"{written(mean)} ± {written(sd)}"
 
 

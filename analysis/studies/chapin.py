@@ -23,7 +23,7 @@ mean wait under EASY by at least 1 %. Jobs of queue 0 are the interactive ones, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
@@ -97,7 +97,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _outages(log, of_log[SCHEDULERS.index(EASY)], with_outages)
 
 
-def exceptions(log: Log, rng: Any) -> list[tuple[Claim, float]]:
+def exceptions(log: Log, rng: "np.random.Generator") -> list[tuple[Claim, float]]:
     """Count exceptions to the standard in a log."""
     trace = log.read()
     found = [

@@ -45,7 +45,9 @@ from workloadkit.analysis.reproduction import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from workloadkit.simulation import Schedule
     from workloadkit.trace import Trace
@@ -187,7 +189,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     yield from _of_ctc(plan.logs, adaptive)
 
 
-def simulate(run: SchedulerRun, rng: Any) -> WeeklyRatios:
+def simulate(run: SchedulerRun, rng: "np.random.Generator") -> WeeklyRatios:
     """Return the slowdown ratio of a run against EASY, and its scheduler's decisions."""
     import workloadkit as wk
     from workloadkit.analysis.schedules.relative_slowdown import slowdown_ratio
@@ -216,7 +218,7 @@ def first_weeks(log: Log) -> "Trace":
     return trace.select(submit < submit[trace.ran].min() + WEEKS * WEEK)
 
 
-def classes(log: Log, rng: Any) -> tuple[str, list[tuple[Claim, float]]]:
+def classes(log: Log, rng: "np.random.Generator") -> tuple[str, list[tuple[Claim, float]]]:
     """Measure the jobs of each week, and four classes of them, as in Figure 1."""
     import numpy as np
 
@@ -385,7 +387,7 @@ def _drawing(log: Log, found: Mapping[str, WeeklyRatios]) -> Drawing:
     return Drawing(f"lawson-weeks-{log.name}", f"R by week, {log.name}", data, _plot_weeks)
 
 
-def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
+def _plot_weeks(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from workloadkit.analysis import style
 
     ax = style.current_axes(ax)

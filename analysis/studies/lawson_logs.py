@@ -20,7 +20,7 @@ SDSC-BLUE are used. Nothing is random.
 
 from collections.abc import Iterator, Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     Claim,
@@ -38,7 +38,9 @@ from workloadkit.analysis.reproduction import (
 from workloadkit.analysis.studies.lawson import LOGS, QUEUES, WEEK, first_weeks
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from workloadkit.trace import Trace
 
@@ -76,7 +78,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
             yield Drawing(name, title, its.weeks, _plot_weeks, size=(9, 6))
 
 
-def look(log: Log, rng: Any) -> _Found:
+def look(log: Log, rng: "np.random.Generator") -> _Found:
     """Measure a log."""
     trace = first_weeks(log)
     ran = trace.select(trace.ran)
@@ -174,7 +176,7 @@ def _counts(trace: "Trace") -> Iterator[tuple[Claim, float]]:
     yield printed(words, 1.0, "section 2.2", within=0.01), share
 
 
-def _plot_weeks(data: "pd.DataFrame", ax: Any = None) -> Any:
+def _plot_weeks(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     """Draw jobs, mean run times, their variation and the shares of the classes by week."""
     from workloadkit.analysis import style
 

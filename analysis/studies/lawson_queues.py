@@ -15,7 +15,7 @@ time. Nothing is random.
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
@@ -29,6 +29,10 @@ from workloadkit.analysis.reproduction import (
 )
 from workloadkit.analysis.reproduction.sources import without
 from workloadkit.analysis.studies.lawson import CTC, LOGS, first_weeks
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 #: Numbers of queues, and the one that is examined in detail.
 NUMBERS, FOUR = (2, 3, 4, 8), 4
@@ -74,7 +78,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield _most_at_ctc(found, without(plan))
 
 
-def simulate(task: _Task, rng: Any) -> QueueRatios:
+def simulate(task: _Task, rng: "np.random.Generator") -> QueueRatios:
     """Simulate a log under EASY and with each number of queues."""
     import numpy as np
 

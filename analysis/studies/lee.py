@@ -28,7 +28,7 @@ from decimal import Decimal
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     MARGIN,
@@ -49,6 +49,8 @@ from workloadkit.analysis.reproduction import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from workloadkit.trace import Trace
 
 LINES = slice(4999, 10000)
@@ -204,7 +206,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _results(log, plan.reading, found, exact, repeated)
 
 
-def measure(task: UtilityTask, rng: Any) -> dict[str, dict[str, float]]:
+def measure(task: UtilityTask, rng: "np.random.Generator") -> dict[str, dict[str, float]]:
     """Augment the jobs and simulate the schedulers; return the metrics of each schedule."""
     import workloadkit as wk
 
@@ -254,7 +256,7 @@ def lines_of(trace: "Trace", which: str = "ran") -> "Trace":
     )
 
 
-def _draw_seed(run: int, rng: Any) -> int:
+def _draw_seed(run: int, rng: "np.random.Generator") -> int:
     from workloadkit.provenance import seed_of
 
     return seed_of(rng)

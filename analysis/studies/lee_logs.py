@@ -18,7 +18,7 @@ without randomness.
 from collections.abc import Iterator
 from functools import partial
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     Claim,
@@ -35,7 +35,9 @@ from workloadkit.analysis.studies.lee import DECAYS, N_QUEUES, PROCS, QUEUES, li
 from workloadkit.analysis.studies.lee import STUDY as EXPERIMENTS
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from workloadkit.trace import Trace
 
@@ -68,7 +70,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
             yield Drawing(f"lee-logs-{name}", title, data.to_frame(), plot)
 
 
-def look(log: Log, rng: Any) -> _Found:
+def look(log: Log, rng: "np.random.Generator") -> _Found:
     """Measure the log."""
     trace = log.read()
     by_hour, by_day = (_by(trace, length, n) for length, n in ((3600, _HOURS), (86400, _DAYS)))
@@ -167,7 +169,7 @@ def _decays(ran: "Trace") -> "pd.DataFrame":
     return pd.DataFrame(means)
 
 
-def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
+def _plot_decays(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from workloadkit.analysis import style
     from workloadkit.analysis.utilities import label_decay
 
@@ -177,7 +179,7 @@ def _plot_decays(data: "pd.DataFrame", ax: Any = None) -> Any:
     return label_decay(ax)
 
 
-def _plot_load(data: "pd.DataFrame", ax: Any = None, *, label: str) -> Any:
+def _plot_load(data: "pd.DataFrame", ax: "Axes | None" = None, *, label: str) -> "Axes":
     from workloadkit.analysis import style
 
     ax = style.current_axes(ax)

@@ -50,6 +50,7 @@ from workloadkit.analysis.reproduction.sources import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from workloadkit.analysis.load.cycles import WorkingHours
@@ -111,7 +112,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
             yield Result(log, result.claim, math.nan)
 
 
-def look(task: BehaviourTask, rng: Any) -> _Found:
+def look(task: BehaviourTask, rng: "np.random.Generator") -> _Found:
     """Measure one log, or several combined."""
     from workloadkit.analysis.load import working_hours
     from workloadkit.analysis.reactions import feedback_signature, followed_jobs

@@ -117,7 +117,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield Result(log, at_least(words, 1 - CLOSE, "section VI", "ours"), share)
 
 
-def followed(log: Log, rng: Any) -> float:
+def followed(log: Log, rng: "np.random.Generator") -> float:
     """Share of the jobs of known users that are not in the user's last batch."""
     import workloadkit as wk
 

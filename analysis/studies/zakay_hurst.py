@@ -90,7 +90,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield from _together(made, published, without(plan))
 
 
-def estimate(log: Log, rng: Any) -> dict[str, Any]:
+def estimate(log: Log, rng: "np.random.Generator") -> dict[str, Any]:
     """Return R/S with its interval and for other smallest windows, and local Whittle."""
     import numpy as np
 

@@ -40,7 +40,7 @@ original logs; the resampled ones are in the study `zakay-resampling`.
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
@@ -59,6 +59,7 @@ from workloadkit.analysis.reproduction import (
 from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS, without
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from workloadkit.analysis.locality.job_pairs import UserJobs
@@ -130,7 +131,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield _monotonic(dict(zip(plan.logs, here, strict=True)), without(plan))
 
 
-def look(task: tuple[Log, int], rng: Any) -> _Found:
+def look(task: tuple[Log, int], rng: "np.random.Generator") -> _Found:
     """Measure the locality of a log."""
     from workloadkit.analysis.locality.job_pairs import user_jobs
     from workloadkit.analysis.locality.shuffled import shuffled_of

@@ -14,7 +14,7 @@ logs in which E. Shmueli measured the probability to continue; a note has the me
 from collections.abc import Iterator
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
@@ -32,6 +32,10 @@ from workloadkit.analysis.reproduction import (
 )
 from workloadkit.analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
 from workloadkit.clock import DAY
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 #: Margin of a count in another version of the log.
 OTHER = 0.05
@@ -89,7 +93,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield from _together(found, without(plan))
 
 
-def look(log: Log, rng: Any) -> Facts:
+def look(log: Log, rng: "np.random.Generator") -> Facts:
     """Measure the columns of the table in a log."""
     import numpy as np
 

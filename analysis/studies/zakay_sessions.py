@@ -121,7 +121,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield _drops_at_60(found)
 
 
-def look(log: Log, rng: Any) -> _Found:
+def look(log: Log, rng: "np.random.Generator") -> _Found:
     """Delimit the sessions of a log by every method."""
     import workloadkit as wk
     from workloadkit.analysis.sessions import compare_session_methods, session_lengths

@@ -50,6 +50,8 @@ from workloadkit.analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, tem
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from workloadkit.trace import Trace
 
 #: Margin of a count in another version of the log.
@@ -97,7 +99,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from _claims(log, of_log)
 
 
-def look(task: tuple[Log, Reading], rng: Any) -> _Found:
+def look(task: tuple[Log, Reading], rng: "np.random.Generator") -> _Found:
     """Classify the users of a log, and measure the activity of each class."""
     import numpy as np
 

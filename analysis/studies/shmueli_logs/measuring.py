@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from workloadkit.analysis.reactions.service_bins import Reactions
     from workloadkit.site import Empirical, SiteDistributions
@@ -58,7 +59,7 @@ class SiteFindings(NamedTuple):
     slowdowns: "Mapping[str, pd.Series]"
 
 
-def look(task: SiteTask, rng: Any) -> SiteFindings:
+def look(task: SiteTask, rng: "np.random.Generator") -> SiteFindings:
     """Measure one log, or several combined."""
     from workloadkit.analysis.reactions import followed_jobs
     from workloadkit.analysis.reactions.followed import RESPONSE_BINS, SHORT, answered, draw_users
@@ -231,7 +232,7 @@ def _mapping(found: Mapping[Log, SiteFindings]) -> Drawing:
     return Drawing("shmueli-logs-mapping", title, data, _plot_mapping)
 
 
-def _plot_mapping(data: "pd.DataFrame", ax: Any = None) -> Any:
+def _plot_mapping(data: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
     from workloadkit.analysis import style
     from workloadkit.analysis.reactions.service_bins import probability_axes
 
