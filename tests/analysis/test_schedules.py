@@ -401,9 +401,9 @@ def test_more_than_the_machine_is_laid_beyond_it():
     jobs = {"submit": [0, 1], "wait": [0, 0], "run": [10, 10], "procs": [3, 4]}
     with pytest.warns(wk.WorkloadWarning, match="up to 7 processors of 5"):
         schedule = wk.simulate(wk.Trace.from_columns(jobs), "recorded", procs=5)
-    bars = schedules.gantt(schedule)
+    bars = analysis.schedules.gantt(schedule)
     assert bars[["first", "procs"]].to_numpy().tolist() == [[0, 3], [3, 4]]
-    assert schedules.plot_gantt(schedule).get_ylim() == (0, 7)
+    assert analysis.schedules.plot_gantt(schedule).get_ylim() == (0, 7)
 
 
 def test_a_stretch_that_is_used_up_leaves_no_bar_of_no_processors():
@@ -443,7 +443,7 @@ def test_the_distribution_of_the_queue_is_drawn_around_whole_numbers(ax):
 
 def test_the_gantt_chart_is_of_the_instants_given(ax):
     schedule = simulate([(1, 0, 10, 8), (2, 10, 10, 8), (3, 20, 10, 8), (4, 31, 9, 8)], "fcfs")
-    schedules.plot_gantt(schedule, ax, begin=10, until=30)
+    analysis.schedules.plot_gantt(schedule, ax, begin=10, until=30)
     (bars,) = ax.collections
     left = sorted(path.get_extents().x0 for path in bars.get_paths())
     assert left == [0, 10, 20]  # the first ends as it begins
