@@ -20,6 +20,7 @@ from workloadkit.machine.requests import (
     pools_requested,
     requests_of,
 )
+from workloadkit.machine.resources import NODE_RESOURCES
 from workloadkit.trace import Trace, check_trace
 
 #: Percentiles of what jobs request.
@@ -227,11 +228,10 @@ def recorded_use(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def amounts_requested(requests: Requests, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return processors, memory and GPUs that jobs request."""
-    procs = requests.procs[rows]
-    memory = requests.memory[rows] * procs
-    memory = memory + requests.node_memory[rows] * np.maximum(requests.nodes[rows], 1)
-    return np.stack([procs, memory, requests.gpus[rows]], axis=1).astype(np.float64)
+    """Return processors and other resources of nodes that jobs request."""
+    procs, nodes = requests.procs[rows, np.newaxis], requests.nodes[rows, np.newaxis]
+    more = requests.of_proc[rows] * procs + requests.of_node[rows] * np.maximum(nodes, 1)
+    return np.hstack([procs, more + requests.of_job[rows]]).astype(np.float64)
 
 
 def _mean(spans: Spans, amounts: NDArray, window: tuple[float, float]) -> NDArray[np.float64]:
@@ -254,8 +254,10 @@ def by_resource(
     """Return capacity, mean use and utilization by resource."""
     capacity = {
         "processors": procs,
-        "memory": sum(kind.count * (kind.memory or 0) for kind in machine.nodes),
-        "GPUs": sum(kind.count * kind.gpus for kind in machine.nodes),
+        **{
+            resource.title: sum(kind.count * resource.of(kind, 0) for kind in machine.nodes)
+            for resource in NODE_RESOURCES
+        },
         **machine.pools,
     }
     in_use = np.concatenate([_mean(spans, held, window), _mean(spans, pools, window)])

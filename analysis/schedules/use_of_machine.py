@@ -1,6 +1,6 @@
 """The use of a described machine: by resource and partition, fragmentation, and causes of waits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -20,15 +20,21 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
+from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.machine.described import Part
-from workloadkit.simulation.machine.shapes import CONTIGUOUS, CORES, GPUS, MEMORY, Shape, find_place
+from workloadkit.simulation.machine.shapes import (
+    CONTIGUOUS,
+    CORES,
+    Shape,
+    find_place,
+)
 from workloadkit.simulation.machine.site import Nodes
 
-#: Causes of waits, without pools, which have their own names.
-PROCESSORS, PARTITION, OF_MEMORY, OF_GPUS, NODES, OTHERS = (
-    *("processors", "partition", "memory", "GPUs", "nodes"),
+#: Causes of waits, without pools and resources of nodes, which have their own names.
+PROCESSORS, PARTITION, NODES, OTHERS = (
+    *("processors", "partition", "nodes"),
     "other jobs and reservations",
 )
 
@@ -129,17 +135,13 @@ def machine_use(schedule: Schedule) -> MachineUse:
 def _held(
     schedule: Schedule, machine: MachineDescription, requests: Requests
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the processors, memory and GPUs that each job holds, and its amounts of pools."""
+    """Return the processors and resources of nodes that each job holds, and its pools."""
     rows = schedule.workload.row
     held = amounts_requested(requests, rows)
     held[:, CORES] = schedule.workload.procs
     whole = requests.exclusive[rows]
     if whole.any():
-        each = [
-            (kind.cores, kind.memory or 0, kind.gpus)
-            for kind in machine.nodes
-            for _ in range(kind.count)
-        ]
+        each = [amounts_on(kind, 0) for kind in machine.nodes for _ in range(kind.count)]
         for run in schedule.runs:
             if run.nodes and whole[run.row]:
                 held[run.row] = np.sum([each[node - 1] for node, _ in run.nodes], axis=0)
@@ -260,7 +262,7 @@ class _NodesLevel(_Level):
                 taken = self.capacity[node]
                 self.free += sign * (int(taken[CORES]) - procs)
             else:
-                taken = np.array([procs, shape.node_memory + procs * shape.memory, shape.gpus])
+                taken = np.array(shape.amounts(procs))
             self.left[node] += sign * taken
 
     def lacks(self, job: int, elsewhere: int) -> str:
@@ -275,16 +277,30 @@ class _NodesLevel(_Level):
         room = np.where(serves, np.minimum(left[:, CORES], shape.per_node), 0)
         if shape.whole:
             room = np.where(left[:, CORES] < self.capacity[:, CORES], 0, room)
-        few = np.minimum(room, left[:, MEMORY] // shape.memory) if shape.memory else room
-        few = np.where(left[:, MEMORY] < shape.node_memory, 0, few)
-        has_gpus = left[:, GPUS] >= shape.gpus
-        if np.where(has_gpus, few, 0).sum() >= shape.procs:
+        rooms = {
+            resource.title: _room(left[:, i], shape.of_proc[i], shape.of_node[i], room)
+            for i, resource in enumerate(NODE_RESOURCES, CORES + 1)
+        }
+        if _least(rooms, room).sum() >= shape.procs:
             if not shape.limits_nodes and self.site.placement != CONTIGUOUS:
                 return OTHERS
             found = find_place(
                 shape, left.tolist(), self.site.capacity, self.site.kinds, self.site.placement
             )
             return NODES if found is None else OTHERS
-        if np.where(has_gpus, room, 0).sum() >= shape.procs:
-            return OF_MEMORY
-        return OF_GPUS if few.sum() >= shape.procs else NODES
+        for title in rooms:
+            others = {name: its for name, its in rooms.items() if name != title}
+            if _least(others, room).sum() >= shape.procs:
+                return title
+        return NODES
+
+
+def _room(left: NDArray[np.int64], of_proc: int, of_node: int, room: NDArray) -> NDArray[np.int64]:
+    """Return for how many processors of a job each node has a resource."""
+    few = np.minimum(room, left // of_proc) if of_proc else room
+    return np.where(left < of_node, 0, few)
+
+
+def _least(rooms: Mapping[str, NDArray[np.int64]], room: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for how many processors of a job each node has several resources."""
+    return np.minimum.reduce([room, *rooms.values()])

@@ -30,20 +30,21 @@ def as_shape(request):
         per_node=request.get("per_node", UNLIMITED),
         fewest=fewest,
         most=most,
-        memory=request.get("memory", 0),
-        node_memory=request.get("node_memory", 0),
-        gpus=request.get("gpus", 0),
         whole=int(request.get("whole", False)),
         kinds=1,
+        of_proc=(1, request.get("memory", 0), 0),
+        of_node=(0, request.get("node_memory", 0), request.get("gpus", 0)),
     )
 
 
 def machine_of(requests, nodes, pools=(), placement="first", claim="nodes"):
     """The machine of a case of the oracle; `requests` are in the order of the workload."""
-    table = np.array([as_shape(request) for request in requests], np.int64)
+    *table, of_proc, of_node = zip(*map(as_shape, requests), strict=True)
     of_pools = [[request.get("pools", {}).get(name, 0) for name in pools] for request in requests]
     shapes = Shapes(
-        table,
+        np.array(table, np.int64).T.copy(),
+        np.array(of_proc, np.int64),
+        np.array(of_node, np.int64),
         np.array(of_pools, np.int64).reshape(len(requests), len(pools)),
         np.arange(len(requests)),
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import compress, expand_counted, stem
+from workloadkit.machine.resources import NODE_RESOURCES
 from workloadkit.metrics import use_over_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_INFERRED = ("count", "cores", "memory", "gpus", "partitions")
-_COLUMNS = ("start", "end", "procs", "requested_memory", "gpus", "node_list", "partition", "queue")
+_INFERRED = ("count", "cores", *(resource.name for resource in NODE_RESOURCES), "partitions")
+_COLUMNS = (
+    *("start", "end", "procs", *(resource.columns[-1] for resource in NODE_RESOURCES)),
+    *("node_list", "partition", "queue"),
+)
 _MOST_PLACES = 1 << 24  # of jobs on nodes, which bounds the memory that is needed
 _LARGEST = 2**53  # amount of a description
 _SHORTEST = 0.5  # a job of length 0 holds its processors for less than a second [s]
@@ -152,7 +156,7 @@ def _only(places: _Places, rows: NDArray[np.bool_]) -> _Places:
 def _most_on_nodes(
     table: "pd.DataFrame", places: _Places
 ) -> tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]]:
-    """Return the most jobs at once on each node; and the most processors, memory and GPUs."""
+    """Return the most jobs at once on each node; and the most of each resource."""
     job, share = places.job, places.share
     start, end = (table[name].to_numpy(np.float64)[job] for name in ("start", "end"))
     end = np.where(end > start, end, start + _SHORTEST)
@@ -161,12 +165,11 @@ def _most_on_nodes(
     order = np.lexsort((np.append(end, start), node))
     first = np.flatnonzero(np.diff(node[order], prepend=-1))  # event on each node
     procs = table["procs"].to_numpy(np.float64)
-    memory = _column(table, "requested_memory", np.nan) * procs
-    amounts = {
-        "cores": procs[job] * share,
-        "memory": np.nan_to_num(memory)[job] * share,
-        "gpus": np.nan_to_num(_column(table, "gpus", np.nan))[job] * share,
-    }
+    amounts = {"cores": procs[job] * share}
+    for resource in NODE_RESOURCES:
+        amount = _column(table, resource.columns[-1], np.nan)
+        amount = np.nan_to_num(amount * procs if resource.per == "proc" else amount)[job]
+        amounts[resource.name] = amount if resource.per == "node" else amount * share
 
     def most(amount: NDArray[np.float64]) -> NDArray[np.float64]:
         peak = np.zeros(len(places.names))
@@ -209,19 +212,21 @@ def _node_type(
     names: list[str],
     named: bool,
 ) -> NodeType:
-    cores, memory, gpus = (
-        min(int(np.ceil(use[name][nodes].max() - _ROUNDING)), _LARGEST)
-        for name in ("cores", "memory", "gpus")
-    )
+    most = {
+        name: min(int(np.ceil(amount[nodes].max() - _ROUNDING)), _LARGEST)
+        for name, amount in use.items()
+    }
+    there: dict[str, Any] = {
+        each.name: most[each.name] or getattr(NodeType, each.name) for each in NODE_RESOURCES
+    }
     partitions = kind[0]
     return NodeType(
         count=nodes.size,
-        cores=max(cores, 1),
-        memory=memory or None,
-        gpus=gpus,
+        cores=max(most["cores"], 1),
+        **there,
         partitions=partitions,
         names=compress(names[node] for node in nodes.tolist()) if named else "",
-        inferred=tuple(name for name in _INFERRED if name != "memory" or memory),
+        inferred=tuple(name for name in _INFERRED if there.get(name, 0) is not None),
     )
 
 

@@ -14,6 +14,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.machine.hostlists import expand
+from workloadkit.machine.resources import MEMORY, NODE_RESOURCES
 from workloadkit.settings.simulation import Memory
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Kind of the jobs whose memory is unknown, in `Requests.noted`.
 ASSUMED_MEMORY = "memory unknown: the share of a node"
+
+_MEMORY, _GPUS = NODE_RESOURCES.index(MEMORY), [r.name for r in NODE_RESOURCES].index("gpus")
 
 _SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
 
@@ -38,10 +41,11 @@ class Requests(Displayed):
         Processors: requested, else used; 0 if neither is known.
     nodes, per_node : ndarray of int64, shape (n_jobs,)
         Nodes, and processors on each.
-    memory, node_memory : ndarray of float64, shape (n_jobs,)
-        Memory per processor; of a request per node, memory per node instead. [KB]
-    gpus : ndarray of int64, shape (n_jobs,)
-        GPUs of the whole job.
+    of_proc, of_node : ndarray of float64, shape (n_jobs, n_resources)
+        Of each of `NODE_RESOURCES`: for each processor, and on each node. Memory per processor; of
+        a request per node, memory per node instead. [KB]
+    of_job : ndarray of int64, shape (n_jobs, n_resources)
+        For the whole job: GPUs.
     exclusive : ndarray of bool, shape (n_jobs,)
         Whether the job gets whole nodes: by its request, or in its partition.
     partition : ndarray of int64, shape (n_jobs,)
@@ -57,14 +61,29 @@ class Requests(Displayed):
     procs: NDArray[np.int64]
     nodes: NDArray[np.int64]
     per_node: NDArray[np.int64]
-    memory: NDArray[np.float64]
-    node_memory: NDArray[np.float64]
-    gpus: NDArray[np.int64]
+    of_proc: NDArray[np.float64]
+    of_node: NDArray[np.float64]
+    of_job: NDArray[np.int64]
     exclusive: NDArray[np.bool_]
     partition: NDArray[np.int64]
     eligible: NDArray[np.bool_]
     pools: NDArray[np.int64]
     noted: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """Memory per processor. [KB]."""
+        return self.of_proc[:, _MEMORY]
+
+    @property
+    def node_memory(self) -> NDArray[np.float64]:
+        """Memory per node. [KB]."""
+        return self.of_node[:, _MEMORY]
+
+    @property
+    def gpus(self) -> NDArray[np.int64]:
+        """GPUs of the whole job."""
+        return self.of_job[:, _GPUS]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -79,6 +98,12 @@ class Requests(Displayed):
         import pandas as pd
 
         columns = {name: value for name, value in vars(self).items() if np.ndim(value) == 1}
+        for i, resource in enumerate(NODE_RESOURCES):
+            if resource.per == "job":
+                columns[resource.name] = self.of_job[:, i]
+            else:
+                columns |= {resource.name: self.of_proc[:, i]} if resource.per == "proc" else {}
+                columns[f"node_{resource.name}"] = self.of_node[:, i]
         return pd.DataFrame(columns)
 
 
@@ -148,25 +173,37 @@ def requests_of(
     note("used more memory than requested", over)
     known_nodes = np.where(nodes > 0, nodes, _whole(_number(trace, "nodes")))
     by_node = (_word(trace, "requested_memory_per") == "node") & (known_nodes > 0) & ~unknown
-    node_memory = np.where(by_node, amount * procs / np.maximum(known_nodes, 1), 0.0)
     exclusive = _word(trace, "exclusive") == "yes"
     if machine.partitions:
         whole = np.array([bool(p.exclusive) for p in machine.partitions])
         exclusive |= (partition >= 0) & whole[partition]
-    gpus = np.fmax(_number(trace, "requested_gpus"), _number(trace, "gpus"))
+    of_proc, of_node, of_job = _amounts(trace)
+    of_proc[:, _MEMORY] = np.where(by_node, 0.0, amount)
+    of_node[:, _MEMORY] = np.where(by_node, amount * procs / np.maximum(known_nodes, 1), 0.0)
     return Requests(
         procs=procs,
         nodes=nodes,
         per_node=per_node,
-        memory=np.where(by_node, 0.0, amount),
-        node_memory=node_memory,
-        gpus=_whole(gpus),
+        of_proc=of_proc,
+        of_node=of_node,
+        of_job=of_job.astype(np.int64),
         exclusive=exclusive,
         partition=partition,
         eligible=eligible,
         pools=_pools(trace, machine),
         noted=noted,
     )
+
+
+def _amounts(trace: "Trace") -> NDArray[np.float64]:
+    """Return what jobs request for a processor, on a node, and for the job, except memory."""
+    needs = np.zeros((3, trace.n_jobs, len(NODE_RESOURCES)))
+    for i, resource in enumerate(NODE_RESOURCES):
+        if resource is MEMORY:
+            continue
+        requested = np.fmax.reduce([_number(trace, column) for column in resource.columns])
+        needs[("proc", "node", "job").index(resource.per), :, i] = _whole(requested)
+    return needs
 
 
 def _whole(column: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import plural
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
+from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
 from workloadkit.simulation.check.feasible import Listed
 from workloadkit.simulation.check.verdicts import (
     ScheduleClaim,
@@ -23,8 +24,6 @@ from workloadkit.simulation.check.verdicts import (
 )
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.workload import Workload
-
-_RESOURCES = ("processors", "KB of memory", "GPUs")
 
 
 class Places(NamedTuple):
@@ -121,32 +120,30 @@ def requests_are_met(
 def no_node_is_used_twice(
     workload: Workload, requests: Requests, machine: MachineDescription, places: Places
 ) -> ScheduleClaim:
-    """Check that on no node more processors, memory or GPUs are in use than it has."""
-    text = "no processor, memory or GPU of a node is used twice at one time"
+    """Check that on no node more processors or other resources are in use than it has."""
+    *several, last = (resource.title.removesuffix("s") for resource in NODE_RESOURCES)
+    named = f"{', '.join(('processor', *several))} or {last}"
+    text = f"no {named} of a node is used twice at one time"
     counts = [node.count for node in machine.nodes]
     row, jobs = workload.row[places.row], np.bincount(places.row, minlength=workload.row.size)
     whole = requests.exclusive[row]
-    gpus = -(-requests.gpus[row] // jobs[places.row])
-    memory = requests.node_memory[row] + requests.memory[row] * places.procs
+    of_job = -(-requests.of_job[row] // jobs[places.row, np.newaxis])
+    more = of_job + requests.of_node[row] + requests.of_proc[row] * places.procs[:, np.newaxis]
+    there = np.array([amounts_on(node, np.inf) for node in machine.nodes], dtype=float)
+    counted = ("processors", *(resource.counted for resource in NODE_RESOURCES))
     peaks = []
-    for resource, (each, there) in enumerate(
-        (
-            (places.procs, [node.cores for node in machine.nodes]),
-            (memory, [node.memory or np.inf for node in machine.nodes]),
-            (gpus, [node.gpus for node in machine.nodes]),
-        )
-    ):
-        capacity = np.repeat(np.array(there, dtype=float), counts)
+    for resource, each in enumerate((places.procs, *more.T)):
+        capacity = np.repeat(there[:, resource], counts)
         taken = np.where(whole, capacity[places.node], each)
         known = np.isfinite(capacity[places.node]) & (taken > 0)
         which = Places(*(column[known] for column in places))
         over = _overused(which, taken[known], capacity)
         if over is not None:
             node, time, used = over
-            why = f"{used:,.0f} of {capacity[node]:,.0f} {_RESOURCES[resource]} on node {node + 1}"
+            why = f"{used:,.0f} of {capacity[node]:,.0f} {counted[resource]} on node {node + 1}"
             return ScheduleClaim(text, "refuted", f"{why} at {seconds(time)}")
         if known.any():
-            peaks.append(_RESOURCES[resource])
+            peaks.append(counted[resource])
     what = ", ".join(peaks)
     return ScheduleClaim(text, "proved", f"{what} of {plural(machine.n_nodes, 'node')}")
 

@@ -18,6 +18,7 @@ from workloadkit.io.outages import Outages
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
+from workloadkit.machine.resources import amounts_on
 from workloadkit.settings.simulation import Claim, Memory, Placement
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeSite
@@ -199,14 +200,13 @@ class Described(Hardware):
 
     def _site(self, group: Group, shapes: Shapes) -> tuple[NodeSite, Sequence[int]]:
         """Return the nodes of a group, and their numbers."""
-        capacity: list[tuple[int, int, int]] = []
+        capacity: list[Sequence[int]] = []
         kinds: list[int] = []
         numbers: list[int] = []
         first = 1
         for kind, node in enumerate(self.description.nodes):
             if kind in group.kinds:
-                memory = UNLIMITED if node.memory is None else node.memory
-                capacity += [(node.cores, memory, node.gpus)] * node.count
+                capacity += [amounts_on(node, UNLIMITED)] * node.count
                 kinds += [group.kinds.index(kind)] * node.count
                 numbers += range(first, first + node.count)
             first += node.count

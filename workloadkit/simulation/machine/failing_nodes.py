@@ -24,7 +24,7 @@ from workloadkit.simulation.machine.numbered import (
     Timetable,
     new_timetable,
 )
-from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
+from workloadkit.simulation.machine.shapes import CORES
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.queue import insert_waiting
 from workloadkit.simulation.state import N_RUNNING, Jobs, never
@@ -233,12 +233,11 @@ def _count(nodes, n_down, down, core, node, sign):
 
 @inline
 def lose_cores(nodes, row, node, cores, whole):
-    """Let fewer cores of a node be free on a level, and if all are down, no memory and GPUs."""
+    """Let fewer cores of a node be free on a level, and if all are down, nothing else."""
     free, capacity = nodes.free, nodes.capacity
     change_cores(nodes, row, node, -cores)
-    if free.shape[1] > 1:
-        free[row, MEMORY, node] -= whole * capacity[node, MEMORY]
-        free[row, GPUS, node] -= whole * capacity[node, GPUS]
+    for resource in range(1, free.shape[1]):
+        free[row, resource, node] -= whole * capacity[node, resource]
 
 
 @bare

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
-from workloadkit.simulation.machine.shapes import CORES, PLACEMENTS, Shape
+from workloadkit.simulation.machine.shapes import CORES, PLACEMENTS
 from workloadkit.simulation.state import Jobs
 
-# Columns of NodesState.table: the fields of `Shape`, and whether only processors matter.
-PROCS, PER_NODE, FEWEST, MOST, PER_PROC, ON_NODE, ON_NODE_GPUS, WHOLE, KINDS, LIMITED, SIMPLE = (
-    range(11)
-)
+# Columns of NodesState.table: those of `Shapes.table`, whether the number of nodes is limited, and
+# whether only processors matter.
+PROCS, PER_NODE, FEWEST, MOST, WHOLE, KINDS, LIMITED, SIMPLE = range(8)
 
 # Rows of NodesState.free and pools after FREE and SPARE: what is free in both.
 LEAST = 2
@@ -97,7 +96,7 @@ class NodesState(NamedTuple):
     level, shadow : ndarray
         As in `pool.PoolState`: free processors by row.
     free : ndarray of int64, shape (4, n_resources, n_nodes)
-        Free cores and, if they matter, memory and GPUs of each node, by row: FREE, SPARE, LEAST,
+        Free cores and, if they matter, other resources of each node, by row: FREE, SPARE, LEAST,
         and another one.
     open : ndarray of int64, shape (4, n_words)
         The nodes that may have free cores, by row: a bit each, those of one word in turn.
@@ -108,8 +107,10 @@ class NodesState(NamedTuple):
         What a reservation by amounts leaves: sums over nodes, and of pools.
     kind : ndarray of int64, shape (n_nodes,)
         Type of each node.
-    table : ndarray of int64, shape (n_shapes, 11)
+    table : ndarray of int64, shape (n_shapes, 8)
         See the names of its columns.
+    of_proc, of_node : ndarray of int64, shape (n_shapes, n_resources)
+        As in `Shapes`.
     of_pools : ndarray of int64, shape (n_shapes, n_pools)
     shape : ndarray of int64
         The shape of each job of the log.
@@ -139,6 +140,8 @@ class NodesState(NamedTuple):
     spare: NDArray[np.int64]
     kind: NDArray[np.int64]
     table: NDArray[np.int64]
+    of_proc: NDArray[np.int64]
+    of_node: NDArray[np.int64]
     of_pools: NDArray[np.int64]
     shape: NDArray[np.int64]
     row: NDArray[np.int64] | None
@@ -167,8 +170,8 @@ def new_nodes(
     """
     dtype = jobs.submit.dtype
     capacity, shapes = np.array(site.capacity, np.int64), site.shapes
-    counts = _counts_more(capacity, shapes.table)
-    capacity = capacity if counts else np.ascontiguousarray(capacity[:, :1])
+    if not shapes.need_more.any():
+        capacity = np.ascontiguousarray(capacity[:, :1])
     n_nodes, n_resources = capacity.shape
     n_pools, n_shapes, n_jobs = len(site.pools), len(shapes.table), jobs.submit.size
     free, pools = np.empty((4, n_resources, n_nodes), np.int64), np.empty((4, n_pools), np.int64)
@@ -197,6 +200,8 @@ def new_nodes(
         spare=np.empty(n_resources + n_pools, np.int64),
         kind=np.array(site.kinds, np.int64),
         table=table,
+        of_proc=shapes.of_proc,
+        of_node=shapes.of_node,
         of_pools=shapes.pools,
         shape=shapes.of_job,
         row=row,
@@ -218,14 +223,6 @@ def _all_open(n_nodes: int) -> NDArray[np.int64]:
     found = np.zeros((4, -(-n_nodes // WORD)), np.int64)
     np.bitwise_or.at(found[FREE], node // WORD, 1 << node % WORD)
     return found
-
-
-def _counts_more(capacity: NDArray[np.int64], table: NDArray[np.int64]) -> bool:
-    """Whether memory or GPUs matter: jobs need them, and nodes may lack them."""
-    shape = Shape._fields
-    memory = table[:, [shape.index("memory"), shape.index("node_memory")]]
-    gpus = table[:, shape.index("gpus")]
-    return bool(memory.any() or gpus.any())
 
 
 def _table(table: NDArray[np.int64], simple: NDArray[np.bool_], n_nodes: int) -> NDArray[np.int64]:

@@ -26,9 +26,6 @@ from workloadkit.simulation.machine.nodes import (
     N_PARTS,
     N_RUNS,
     NOW,
-    ON_NODE,
-    ON_NODE_GPUS,
-    PER_PROC,
     PROCS,
     SIMPLE,
     SINCE_LATE,
@@ -40,7 +37,7 @@ from workloadkit.simulation.machine.nodes import (
 )
 from workloadkit.simulation.machine.nodes_place import can_place, find_place, list_open
 from workloadkit.simulation.machine.pools import row_of
-from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
+from workloadkit.simulation.machine.shapes import CORES
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import N_RUNNING
 
@@ -188,14 +185,9 @@ def _are_spare(machine, shape):
 @inline
 def _amount(machine, shape, node, procs, resource):
     """Return how much of one resource a job uses on a node where it has `procs` processors."""
-    table = machine.table
-    if table[shape, WHOLE] != 0:
+    if machine.table[shape, WHOLE] != 0:
         return machine.capacity[node, resource]
-    if resource == CORES:
-        return procs
-    if resource == MEMORY:
-        return table[shape, ON_NODE] + procs * table[shape, PER_PROC]
-    return table[shape, ON_NODE_GPUS]
+    return machine.of_node[shape, resource] + procs * machine.of_proc[shape, resource]
 
 
 @inline
@@ -278,9 +270,8 @@ def change_node(machine, row, shape, node, procs, sign):
     """Return (1) or take (-1) what a job takes of a node."""
     free = machine.free
     change_cores(machine, row, node, sign * _amount(machine, shape, node, procs, CORES))
-    if free.shape[1] > 1:
-        free[row, MEMORY, node] += sign * _amount(machine, shape, node, procs, MEMORY)
-        free[row, GPUS, node] += sign * _amount(machine, shape, node, procs, GPUS)
+    for resource in range(1, free.shape[1]):
+        free[row, resource, node] += sign * _amount(machine, shape, node, procs, resource)
 
 
 @inline

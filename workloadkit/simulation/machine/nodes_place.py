@@ -14,18 +14,15 @@ from workloadkit.simulation.machine.nodes import (
     KINDS,
     LIMITED,
     MOST,
-    ON_NODE,
-    ON_NODE_GPUS,
     PACKED,
     PER_NODE,
-    PER_PROC,
     PROCS,
     SIMPLE,
     SPREAD,
     WHOLE,
     WORD,
 )
-from workloadkit.simulation.machine.shapes import CORES, GPUS, MEMORY
+from workloadkit.simulation.machine.shapes import CORES
 
 # A single bit of a word times this number has other highest bits for each place of the bit.
 _DE_BRUIJN = 0x077CB531
@@ -67,12 +64,13 @@ def room_of(machine, row, shape, node):
     if table[shape, WHOLE] != 0 and room < machine.capacity[node, CORES]:
         return 0
     room = min(room, table[shape, PER_NODE])
-    if free.shape[1] > 1:
-        memory = free[row, MEMORY, node]
-        if memory < table[shape, ON_NODE] or free[row, GPUS, node] < table[shape, ON_NODE_GPUS]:
+    of_proc, of_node = machine.of_proc, machine.of_node
+    for resource in range(1, free.shape[1]):
+        left = free[row, resource, node] - of_node[shape, resource]
+        if left < 0:
             return 0
-        if room * table[shape, PER_PROC] > memory:  # a division takes long
-            room = memory // table[shape, PER_PROC]
+        if room * of_proc[shape, resource] > left:  # a division takes long
+            room = left // of_proc[shape, resource]
     return room
 
 

@@ -28,8 +28,8 @@ class NodeSite(NamedTuple):
 
     Parameters
     ----------
-    capacity : sequence of (int, int, int)
-        Cores, memory [KB] and GPUs of each node.
+    capacity : sequence of sequence of int
+        Cores and other resources of each node, see `resources.amounts_on`.
     kinds : sequence of int
         Type of each node.
     pools : sequence of int
@@ -38,7 +38,7 @@ class NodeSite(NamedTuple):
     placement, claim : str
     """
 
-    capacity: Sequence[tuple[int, int, int]]
+    capacity: Sequence[Sequence[int]]
     kinds: Sequence[int]
     pools: Sequence[int]
     shapes: Shapes
@@ -70,15 +70,12 @@ class NodeSite(NamedTuple):
         record = job if isinstance(job, Job) else job._record
         return int(self.shapes.of_job[record.row])
 
-    def amounts(self, job: Job | JobView, place: Place) -> dict[int, tuple[int, int, int]]:
+    def amounts(self, job: Job | JobView, place: Place) -> dict[int, Sequence[int]]:
         """Return what a job takes of each of its nodes."""
         shape = self.shape(job)
         if shape.whole:
             return {node: self.capacity[node] for node in place}
-        return {
-            node: (procs, shape.node_memory + procs * shape.memory, shape.gpus)
-            for node, procs in place.items()
-        }
+        return {node: shape.amounts(procs) for node, procs in place.items()}
 
 
 class NodeLevel:
@@ -97,7 +94,7 @@ class NodeLevel:
     free : int
         Free processors.
     nodes : list of list of int
-        Free cores, memory and GPUs of each node.
+        Free cores and other resources of each node.
     pools : list of int
         Free amounts of pools.
     spare : list of int or None
@@ -206,7 +203,7 @@ class NodeMachine(FailingMachine):
     """Nodes, which may go down and come up, and pools.
 
     Of an announced outage the start and the end are known; of others, the scheduler learns them as
-    they happen. A node of which all cores are down has no memory and GPUs either. Where too few
+    they happen. A node of which all cores are down has no other resources either. Where too few
     cores are left, the jobs that started last are stopped.
 
     Parameters

@@ -18,7 +18,7 @@ from workloadkit.simulation.machine.reservable_plain import (
     ReservableMachine,
     request_table,
 )
-from workloadkit.simulation.machine.shapes import UNLIMITED, Shape, Shapes
+from workloadkit.simulation.machine.shapes import UNLIMITED, Shape, joined
 from workloadkit.simulation.plain.job import Job, JobView
 from workloadkit.simulation.state import ARRIVED, Jobs, State
 from workloadkit.simulation.workload import Overrun, Workload
@@ -68,18 +68,17 @@ def with_requests(site: NodeSite, table: RequestTable) -> NodeSite:
     A request for a job needs what the job needs; one for none needs processors only.
     """
     shapes = site.shapes
-    of_job, rows, pools = list(shapes.of_job), list(shapes.table), list(shapes.pools)
+    more, pools = [], []
     kinds = int(np.bitwise_or.reduce([1 << kind for kind in site.kinds]))
     for job, procs in zip(table.job[::-1].tolist(), table.procs[::-1].tolist(), strict=True):
-        shape, its_pools = Shape(procs, UNLIMITED, 1, UNLIMITED, 0, 0, 0, 0, kinds), 0
+        shape = Shape(procs, UNLIMITED, 1, UNLIMITED, 0, kinds)
+        its_pools = np.zeros(shapes.pools.shape[1], np.int64)
         if job >= 0:
             shape = shapes.shape(int(shapes.of_job[job]))._replace(procs=procs)
             its_pools = shapes.pools[shapes.of_job[job]]
-        of_job.append(len(rows))
-        rows.append(np.array(shape))
-        pools.append(np.zeros(shapes.pools.shape[1], np.int64) + its_pools)
-    every = Shapes(np.array(rows, np.int64), np.array(pools, np.int64), np.array(of_job, np.int64))
-    return site._replace(shapes=every)
+        more.append(shape)
+        pools.append(its_pools)
+    return site._replace(shapes=joined(shapes, more, pools))
 
 
 @dataclass(frozen=True, eq=False)

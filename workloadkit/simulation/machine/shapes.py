@@ -8,12 +8,18 @@ from numpy.typing import NDArray
 
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.machine.requests import Requests
+from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
 
 #: More processors, nodes or kilobytes than any machine has; sums of it over nodes do not overflow.
 UNLIMITED = 1 << 40
 
-# Resources of a node.
-CORES, MEMORY, GPUS = range(3)
+# The first resource of a node; those of `NODE_RESOURCES` follow.
+CORES = 0
+
+
+# What a job needs of each resource for each processor, and on each node, if only processors.
+ONLY_CORES = (1, *(0 for _ in NODE_RESOURCES))
+NO_AMOUNTS = (0,) * len(ONLY_CORES)
 
 
 class Shape(NamedTuple):
@@ -27,30 +33,31 @@ class Shape(NamedTuple):
         The most processors on one node.
     fewest, most : int
         Limits of the number of nodes.
-    memory, node_memory : int
-        Memory for each processor, and on each node. [KB]
-    gpus : int
-        GPUs on each node.
     whole : int
         Whether nodes are given as a whole.
     kinds : int
         Set of the node types that can serve the job, as bits.
+    of_proc, of_node : sequence of int
+        What it needs of each resource for each processor, and on each node; processors come first.
     """
 
     procs: Any
     per_node: Any
     fewest: Any
     most: Any
-    memory: Any
-    node_memory: Any
-    gpus: Any
     whole: Any
     kinds: Any
+    of_proc: Any = ONLY_CORES
+    of_node: Any = NO_AMOUNTS
 
     @property
     def limits_nodes(self) -> bool:
         """Whether the number of nodes is limited."""
         return bool(self.fewest > 1 or self.most < self.procs)
+
+    def amounts(self, procs: int) -> list[int]:
+        """Return what it takes of each resource of a node where it has so many processors."""
+        return [on + procs * each for on, each in zip(self.of_node, self.of_proc, strict=True)]
 
 
 class Shapes(NamedTuple):
@@ -58,8 +65,10 @@ class Shapes(NamedTuple):
 
     Parameters
     ----------
-    table : ndarray of int64, shape (n_shapes, 9)
-        The fields of `Shape`.
+    table : ndarray of int64, shape (n_shapes, 6)
+        The fields of `Shape` but the last two.
+    of_proc, of_node : ndarray of int64, shape (n_shapes, n_resources)
+        These two.
     pools : ndarray of int64, shape (n_shapes, n_pools)
         Amounts of pools.
     of_job : ndarray of int64, shape (n_jobs,)
@@ -67,12 +76,20 @@ class Shapes(NamedTuple):
     """
 
     table: NDArray[np.int64]
+    of_proc: NDArray[np.int64]
+    of_node: NDArray[np.int64]
     pools: NDArray[np.int64]
     of_job: NDArray[np.int64]
 
     def shape(self, number: int) -> Shape:
         """Return a shape."""
-        return Shape(*self.table[number].tolist())
+        others: list[Any] = [column[number].tolist() for column in (self.of_proc, self.of_node)]
+        return Shape(*self.table[number].tolist(), *others)
+
+    @property
+    def need_more(self) -> NDArray[np.bool_]:
+        """Which shapes need other resources of nodes than processors."""
+        return np.any(np.hstack([self.of_proc[:, CORES + 1 :], self.of_node]), axis=1)
 
     def need_processors_only(self, cores: int, kinds: int) -> NDArray[np.bool_]:
         """Return which shapes fit on any nodes that have enough processors free.
@@ -85,10 +102,25 @@ class Shapes(NamedTuple):
             Set of the existing node types, as bits.
         """
         need = Shape(*self.table.T)
-        more = need.memory + need.node_memory + need.gpus + need.whole + self.pools.sum(axis=1)
+        more = need.whole + self.pools.sum(axis=1) + self.need_more
         few = (need.fewest <= 1) & (need.most >= need.procs) & (need.per_node >= cores)
         only: NDArray[np.bool_] = few & (more == 0) & (need.kinds & kinds == kinds)
         return only
+
+
+def joined(shapes: Shapes, more: Sequence[Shape], pools: Sequence[NDArray[np.int64]]) -> Shapes:
+    """Return shapes, and behind them one for each of further jobs."""
+    if not more:
+        return shapes
+    first = len(shapes.table)
+    *others, of_proc, of_node = (np.array(column, np.int64) for column in zip(*more, strict=True))
+    return Shapes(
+        np.concatenate([shapes.table, np.column_stack(others)]),
+        np.concatenate([shapes.of_proc, of_proc]),
+        np.concatenate([shapes.of_node, of_node]),
+        np.concatenate([shapes.pools, pools]),
+        np.append(shapes.of_job, np.arange(first, first + len(more))),
+    )
 
 
 def shapes_of(
@@ -100,8 +132,8 @@ def shapes_of(
 ) -> Shapes:
     """Return what jobs need of the nodes of some types.
 
-    GPUs are requested for a whole job. It takes as many on each node; if its number of nodes is
-    unknown, it runs on the fewest nodes that have them.
+    What a whole job requests, such as GPUs, it takes in equal parts on each node; if its number of
+    nodes is unknown, it runs on the fewest nodes that have it.
 
     Parameters
     ----------
@@ -117,41 +149,51 @@ def shapes_of(
     types = [machine.nodes[kind] for kind in kinds]
     eligible = requests.eligible[row][:, list(kinds)]
     nodes, fewest, most = _nodes(procs, requests, row, machine)
-    gpus, few = _gpus(procs, nodes, requests.gpus[row], eligible, types)
+    there = np.array([amounts_on(kind, UNLIMITED) for kind in types]).reshape(len(types), -1)
+    of_job, few = requests.of_job[row], np.zeros_like(procs)
+    for resource in range(of_job.shape[1]):
+        fewer = _fewest(procs, of_job[:, resource], there[:, [CORES, resource + 1]], eligible)
+        few = np.maximum(few, np.where(nodes > 0, 0, fewer))
     fewest, most = np.where(few > 0, few, fewest), np.where(few > 0, few, most)
-    memory, on_node = _memory(requests, row, types)
+    n_nodes = np.where(nodes > 0, nodes, np.maximum(few, 1))[:, np.newaxis]
+    of_proc, of_node = (np.ceil(need[row]) for need in (requests.of_proc, requests.of_node))
+    of_node = of_node.astype(np.int64) - (-of_job // n_nodes)
+    of_proc, of_node = _lacking(of_proc.astype(np.int64), of_node, types)
     per_node = requests.per_node[row]
     needs = Shape(
         procs=procs,
         per_node=np.where(per_node > 0, per_node, UNLIMITED),
         fewest=fewest,
         most=most,
-        memory=memory,
-        node_memory=on_node,
-        gpus=gpus,
         whole=requests.exclusive[row],
         kinds=eligible @ (1 << np.arange(len(types))),
+        of_proc=np.pad(of_proc, ((0, 0), (1, 0)), constant_values=1),
+        of_node=np.pad(of_node, ((0, 0), (1, 0))),
     )
+    *others, of_proc, of_node = needs
     pools = requests.pools[row]
-    first, of_job = _distinct([*needs, *pools.T])
-    table = np.column_stack([need[first] for need in needs]).astype(np.int64)
-    return Shapes(table, np.ascontiguousarray(pools[first]), of_job)
+    first, shape_of_job = _distinct([*others, *of_proc.T[1:], *of_node.T[1:], *pools.T])
+    table = np.column_stack([need[first] for need in others]).astype(np.int64)
+    of_proc, of_node, pools = (
+        np.ascontiguousarray(need[first]) for need in (of_proc, of_node, pools)
+    )
+    return Shapes(table, of_proc, of_node, pools, shape_of_job)
 
 
-def _memory(
-    requests: Requests, row: NDArray[np.int64], types: Sequence[NodeType]
+def _lacking(
+    of_proc: NDArray[np.int64], of_node: NDArray[np.int64], types: Sequence[NodeType]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the memory for each processor and on each node; 0 where it cannot be lacking.
+    """Return what jobs need for each processor and on each node; 0 of what cannot be lacking.
 
     That is so if no job needs more than its processors' share in any node.
     """
-    memory, on_node = (
-        np.ceil(amount[row]).astype(np.int64) for amount in (requests.memory, requests.node_memory)
-    )
-    shares = [kind.memory // kind.cores for kind in types if kind.memory is not None]
-    if not shares or (not on_node.any() and memory.max(initial=0) <= min(shares)):
-        memory, on_node = np.zeros_like(memory), np.zeros_like(on_node)
-    return memory, on_node
+    lacks = np.ones(len(NODE_RESOURCES), bool)
+    for i, resource in enumerate(NODE_RESOURCES):
+        known = [(resource.of(kind, None), kind.cores) for kind in types]
+        shares = [amount // cores for amount, cores in known if amount is not None]
+        most = of_proc[:, i].max(initial=0)
+        lacks[i] = bool(shares) and (of_node[:, i].any() or most > min(shares))
+    return of_proc * lacks, of_node * lacks
 
 
 def _distinct(columns: Sequence[NDArray]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -187,23 +229,20 @@ def _nodes(
     return nodes, fewest, most
 
 
-def _gpus(
+def _fewest(
     procs: NDArray[np.int64],
-    nodes: NDArray[np.int64],
-    gpus: NDArray[np.int64],
+    of_job: NDArray[np.int64],
+    there: NDArray[np.int64],
     eligible: NDArray[np.bool_],
-    types: Sequence[NodeType],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the GPUs on each node, and the number of nodes that follows from GPUs, else 0."""
-    there = np.array([kind.gpus for kind in types])
-    cores = np.array([kind.cores for kind in types])
-    serves = eligible & (there > 0)
-    largest = np.where(serves, there, 0).max(axis=1, initial=0)
-    widest = np.where(serves, cores, 0).max(axis=1, initial=0)
-    few = np.maximum(-(-gpus // np.maximum(largest, 1)), -(-procs // np.maximum(widest, 1)))
-    few = np.where((gpus > 0) & (nodes == 0), np.minimum(few, procs), 0)
-    n_nodes = np.where(nodes > 0, nodes, np.maximum(few, 1))
-    return -(-gpus // n_nodes), few
+) -> NDArray[np.int64]:
+    """Return the fewest nodes that have what jobs need of a resource, 0 for those that need none.
+
+    `there` has the processors and the resource of a node of each type.
+    """
+    serves = eligible & (there[:, 1] > 0)
+    widest, largest = (np.where(serves, has, 0).max(axis=1, initial=0) for has in there.T)
+    few = np.maximum(-(-of_job // np.maximum(largest, 1)), -(-procs // np.maximum(widest, 1)))
+    return np.where(of_job > 0, np.minimum(few, procs), 0)
 
 
 # Where jobs are placed on nodes, in plain Python.
@@ -219,7 +258,7 @@ def _gpus(
 PLACEMENTS = ("first", "packed", "spread", "consecutive", "contiguous")
 FIRST, PACKED, SPREAD, CONSECUTIVE, CONTIGUOUS = PLACEMENTS
 
-#: Free cores, memory and GPUs of each node.
+#: Free cores and other resources of each node.
 Free = Sequence[Sequence[int]]
 
 
@@ -232,8 +271,8 @@ def find_place(
     ----------
     shape : Shape
         What it needs.
-    free, capacity : sequence of (int, int, int)
-        Cores, memory and GPUs of each node: free, and all.
+    free, capacity : sequence of sequence of int
+        Cores and other resources of each node: free, and all.
     kinds : sequence of int
         Type of each node.
     placement : str
@@ -241,7 +280,7 @@ def find_place(
 
     Examples
     --------
-    >>> job = Shape(5, 8, 1, 8, 0, 0, 0, 0, 1)
+    >>> job = Shape(5, 8, 1, 8, 0, 1)
     >>> free = [(2, 0, 0), (0, 0, 0), (3, 0, 0), (4, 0, 0), (1, 0, 0)]
     >>> [find_place(job, free, free, [0] * 5, placement) for placement in PLACEMENTS[:3]]
     [{0: 2, 2: 3}, {4: 1, 0: 2, 2: 2}, {3: 4, 2: 1}]
@@ -265,10 +304,12 @@ def _room(shape: Shape, free: Sequence[int], capacity: Sequence[int], kind: int)
     """Return how many processors of a job fit on a node."""
     if not shape.kinds >> kind & 1 or (shape.whole and free[CORES] < capacity[CORES]):
         return 0
-    if free[MEMORY] < shape.node_memory or free[GPUS] < shape.gpus:
-        return 0
     room = min(free[CORES], shape.per_node)
-    return min(room, free[MEMORY] // shape.memory) if shape.memory else room
+    for left, on_node, each in zip(free, shape.of_node, shape.of_proc, strict=True):
+        if left < on_node:
+            return 0
+        room = min(room, (left - on_node) // each) if each else room
+    return room
 
 
 def _runs(room: dict[int, int]) -> list[list[int]]:
