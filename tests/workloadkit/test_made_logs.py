@@ -22,7 +22,7 @@ from workloadkit.simulation.workload.scaling import scaled_log
 WRITE_OTHERS = {
     *("write", "write_json", "write_message", "write_report", "write_text", "write_html"),
     *("write_allocations", "write_outages", "write_reservations", "write_metasystem"),
-    *("write_machine", "write_site", "write_results", "write_table", "write_tables"),
+    *("write_machine", "write_results", "write_table", "write_tables"),
 }
 
 #: The options of each command that makes a log from a log; several are several cases.

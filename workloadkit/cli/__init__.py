@@ -8,6 +8,7 @@ import gc
 import io
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -115,6 +116,7 @@ def _add(app: typer.Typer, name: str, panel: str) -> None:
         )
 
 
+@cache
 def program(*words: str) -> typer.Typer:
     """Return the program; if the first word is a command, the program of this command alone.
 
@@ -123,7 +125,8 @@ def program(*words: str) -> typer.Typer:
     app = typer.Typer(
         cls=Commands,
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        # a configuration file may name any command: `obj` returns the program of all
+        context_settings={"help_option_names": ["-h", "--help"], "obj": program},
         rich_markup_mode=None,  # plain help reads the same at any width and in a pipe
         pretty_exceptions_enable=False,
     )
@@ -139,8 +142,7 @@ def program(*words: str) -> typer.Typer:
 def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = program()
-    return globals()["app"]
+    return program()
 
 
 # Objects allocated between two searches for garbage. Most are modules and figures, which stay.

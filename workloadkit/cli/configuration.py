@@ -47,10 +47,8 @@ def configure(ctx: typer.Context, file: Path | None) -> Path | None:
         file = usual
     if file is not None:
         ctx.meta[_FILE] = file
-        from workloadkit.cli import app  # the root of `ctx` may lack the other commands
-
         path = ctx.command_path.split()[1:]
-        ctx.default_map = _read(file, typer.main.get_command(app), path)
+        ctx.default_map = _read(file, typer.main.get_command(ctx.obj()), path)
     return file
 
 

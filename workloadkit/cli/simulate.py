@@ -120,7 +120,6 @@ def simulate(
     Shows the metrics, unless metrics or jobs go to stdout.
     """
     import workloadkit as wk
-    from workloadkit.analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.io.allocations import write_allocations
 
@@ -162,13 +161,36 @@ def simulate(
             population=population,
             uncounted=rare,
         )
-        summary = schedule.to_dict()
-        use = None
-        if schedule.described is not None:
-            from workloadkit.analysis.schedules import machine_use
-
-            use = machine_use(schedule)
+        summary, use = schedule.to_dict(), _use(schedule)
+        if use is not None:
             summary["machine_use"] = use.to_dict()
+    _warn(schedule, settings, resampled=resampled)
+    if output:
+        write_log(schedule.trace(), output)
+    if allocations:
+        write_allocations(schedule.runs, allocations)
+        note(f"wrote {allocations}")
+    if json:
+        write_json(json, summary)
+    if gantt or queue:
+        _draw(schedule, gantt, queue)
+    if "-" not in (str(output), str(json)):
+        _show(schedule, use)
+
+
+def _use(schedule: "Schedule") -> "MachineUse | None":
+    """Return the use of a described machine."""
+    if schedule.described is None:
+        return None
+    from workloadkit.analysis.schedules import machine_use
+
+    return machine_use(schedule)
+
+
+def _warn(schedule: "Schedule", settings: Simulate, *, resampled: bool) -> None:
+    """Warn of options without effect, of saturation, and of failed calibration."""
+    from workloadkit.analysis.calibration import failed_calibration
+
     if settings.rng is not None and not resampled and "seed" not in schedule.parameters:
         write_message(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if settings.utility_at != "turnaround" and schedule.workload.utilities is None:
@@ -181,17 +203,6 @@ def simulate(
         )
     if failure := failed_calibration(schedule.calibration):
         write_message(f"warning: {failure}")
-    if output:
-        write_log(schedule.trace(), output)
-    if allocations:
-        write_allocations(schedule.runs, allocations)
-        note(f"wrote {allocations}")
-    if json:
-        write_json(json, summary)
-    if gantt or queue:
-        _draw(schedule, gantt, queue)
-    if "-" not in (str(output), str(json)):
-        _show(schedule, use)
 
 
 def _show(schedule: "Schedule", use: "MachineUse | None") -> None:

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from math import ceil
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from workloadkit.analysis.reproduction import Findings, Study
+    from workloadkit.analysis.reproduction import Findings, Log, Study
 
 EXAMPLES = """
 workloadkit study
@@ -123,42 +123,19 @@ def study(
     leaves open. Without NAME the studies are listed, with the time that each takes with two workers
     where it is known.
     """
-    from workloadkit.analysis.formats import duration
     from workloadkit.analysis.reproduction import (
         Keeping,
         choose,
         data_folder,
         find_logs,
         kept_findings,
-        run_study,
         scorecard,
-        search,
     )
-    from workloadkit.analysis.studies import (
-        REFERENCE,
-        load_source,
-        load_studies,
-        load_study,
-        ranking_half,
-        run_times,
-        study_names,
-    )
+    from workloadkit.analysis.studies import REFERENCE, load_source, load_studies
 
     check_outputs(json=json)
     if name is None:
-        titles = {known: load_study(known).title for known in study_names()}
-        minutes = run_times()
-        if json:
-            listed = [
-                {"study": known, "title": title, "minutes": minutes.get(known)}
-                for known, title in titles.items()
-            ]
-            write_json(json, {"studies": listed})
-        if str(json) != "-":
-            typer.echo(f"{'study':<21} min title")
-            for known, title in titles.items():
-                taken = f"{ceil(minutes[known])}" if known in minutes else ""
-                typer.echo(f"{known:<21}{taken:>4} {title}")
+        _list(json)
         return
     if json and readings is not None:
         raise ParameterError("--json and --readings exclude each other")
@@ -182,43 +159,16 @@ def study(
         if readings is not None:
             if seed is not None:
                 raise ParameterError("--seed and --readings exclude each other")
-            with progress("trying readings") as count:
-                ranking = search(
-                    here,
-                    reading or (),
-                    ranks=ranking_half(),
-                    runs=runs,
-                    executor=pool,
-                    file=out / f".{name}-readings.unfinished",
-                    progress=count,
-                )
-            write(out / f"{name}-readings.csv", ranking.to_csv())
-            write(out / f"{name}-readings.md", ranking.to_markdown(name))
+            _rank(here, choices, name, out, runs=runs, executor=pool)
             return
         found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
         for findings in found:
             _write_pages(findings, out)
         keeping = Keeping(out, until, {})
         for each, logs in here:
-            begin = monotonic()
             is_random = each.runs is not None or len(here) == 1
-            with progress(f"running {each.name}") as count:
-                findings = run_study(
-                    each,
-                    logs,
-                    runs=runs if is_random else None,
-                    reading=choose(each.axes, _for(each, choices)),
-                    rng=seed if is_random else None,
-                    executor=pool,
-                    keeping=keeping,
-                    progress=count,
-                )
-            _write_pages(findings, out)
-            for drawing in findings.drawings:
-                for file in drawing.save(out):
-                    note(f"wrote {file}")
-            note(f"{each.name}: {duration(monotonic() - begin)}")
-            found.append(findings)
+            how = {"runs": runs, "rng": seed} if is_random else {}
+            found.append(_run(each, logs, choices, out, executor=pool, keeping=keeping, **how))
     if len(found) > 1:
         write(out / f"{name}.md", scorecard(found, name))
     if json:
@@ -229,6 +179,63 @@ def study(
     differing = [findings for findings in found if check and not _is_as_kept(findings, report)]
     if differing:
         raise typer.Exit(1)
+
+
+def _list(json: Path | None) -> None:
+    """List the studies, with the minutes that they take."""
+    from workloadkit.analysis.studies import load_study, run_times, study_names
+
+    titles = {known: load_study(known).title for known in study_names()}
+    minutes = run_times()
+    if json:
+        listed = [
+            {"study": known, "title": title, "minutes": minutes.get(known)}
+            for known, title in titles.items()
+        ]
+        write_json(json, {"studies": listed})
+    if str(json) != "-":
+        typer.echo(f"{'study':<21} min title")
+        for known, title in titles.items():
+            taken = f"{ceil(minutes[known])}" if known in minutes else ""
+            typer.echo(f"{known:<21}{taken:>4} {title}")
+
+
+def _rank(
+    here: "Sequence[tuple[Study, Sequence[Log]]]",
+    choices: "Sequence[str]",
+    name: str,
+    out: Path,
+    **how: Any,
+) -> None:
+    """Rank the readings of a source, and write the ranking."""
+    from workloadkit.analysis.reproduction import search
+    from workloadkit.analysis.studies import ranking_half
+
+    unfinished = out / f".{name}-readings.unfinished"
+    with progress("trying readings") as count:
+        ranks = ranking_half()
+        ranking = search(here, choices, ranks=ranks, file=unfinished, progress=count, **how)
+    write(out / f"{name}-readings.csv", ranking.to_csv())
+    write(out / f"{name}-readings.md", ranking.to_markdown(name))
+
+
+def _run(
+    study: "Study", logs: "Sequence[Log]", choices: "Sequence[str]", out: Path, **how: Any
+) -> "Findings":
+    """Run a study, and write its results."""
+    from workloadkit.analysis.formats import duration
+    from workloadkit.analysis.reproduction import choose, run_study
+
+    begin = monotonic()
+    with progress(f"running {study.name}") as count:
+        reading = choose(study.axes, _for(study, choices))
+        findings = run_study(study, logs, reading=reading, progress=count, **how)
+    _write_pages(findings, out)
+    for drawing in findings.drawings:
+        for file in drawing.save(out):
+            note(f"wrote {file}")
+    note(f"{study.name}: {duration(monotonic() - begin)}")
+    return findings
 
 
 def _write_pages(findings: "Findings", folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Distributions for a model of a site's users and jobs, and their combination."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -8,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit import __version__
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, among, plural, quoted
-from workloadkit.site.classes import PERIODS, UNKNOWN_PERIOD, JobClass, merged
+from workloadkit.io.files import write_text
+from workloadkit.site.classes import OF_CLASS, PERIODS, UNKNOWN_PERIOD, JobClass, merged
 from workloadkit.site.empirical import Empirical, Workpool, pooled, together
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Longest think time in a session, and longest pause of a user that is modelled (Shmueli 2008,
 #: Longest think time within a session, and longest modelled pause (Shmueli 2008, sections 3.3.1 and
 #: 5.3.2.1). [s]
 SESSION, LONGEST_BREAK = 1200.0, 28800.0
@@ -36,6 +38,9 @@ DISTRIBUTIONS = {
 
 #: Hours of the day and days of the week, from Monday.
 CYCLES = {"hour": 24, "weekday": 7}
+
+#: Name and version of the format of files.
+FORMAT, VERSION = "workloadkit site distributions", 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,15 +190,24 @@ class SiteDistributions(Displayed):
         path : str or path
             JSON; compressed for the suffixes .gz, .bz2, .xz and .zst. It contains no date or path.
         """
-        from workloadkit.site.files import write_site
-
-        write_site(self, path)
+        write_text(path, json.dumps(self.to_dict(), separators=(",", ":")) + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents of the file that `save` writes, as plain Python values."""
-        from workloadkit.site.files import content_of
-
-        return content_of(self)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "provenance": {
+                "workloadkit": __version__,
+                "logs": [dict(log) for log in self.made_from],
+                "parameters": {
+                    "session_method": "last",
+                    "session_threshold": SESSION,
+                    "longest_break": LONGEST_BREAK,
+                },
+            },
+            "logs": [_of_log(log) for log in self.by_log.values() or [self]],
+        }
 
 
 def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
@@ -245,3 +259,51 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
 def _shares(jobs: NDArray[np.int64]) -> NDArray[np.float64]:
     total = jobs.sum()
     return jobs / total if total else np.full(jobs.size, np.nan)
+
+
+def _of_log(site: SiteDistributions) -> dict[str, Any]:
+    return {
+        **site.made_from[0],
+        "users": site.n_users,
+        "jobs": site.n_jobs,
+        **{name: _written(getattr(site, name)) for name in DISTRIBUTIONS},
+        **{name: getattr(site, f"{name}_jobs").tolist() for name in CYCLES},
+        **_written_parts(site),
+    }
+
+
+def _written_parts(site: SiteDistributions) -> dict[str, Any]:
+    """Return the parts that are missing in files of older versions."""
+    parts: dict[str, Any] = {}
+    if site.workpools:
+        parts["workpools"] = {name: _written_pool(of) for name, of in site.workpools.items()}
+    if site.classes:
+        parts["interactive"] = site.interactive
+        parts["classes"] = {name: _written_class(of) for name, of in site.classes.items()}
+    return parts
+
+
+def _written_pool(pool: Workpool) -> dict[str, Any]:
+    return {
+        "sizes": _listed(pool.size),
+        "runs": _listed(pool.run),
+        "counts": pool.counts.tolist(),
+        "repetition": _written(pool.repetition),
+    }
+
+
+def _written_class(of: JobClass) -> dict[str, Any]:
+    return {
+        **{name: _written(getattr(of, name)) for name in OF_CLASS},
+        "jobs": _written_pool(of.jobs),
+        "after": of.after.tolist(),
+    }
+
+
+def _written(of: Empirical) -> dict[str, list]:
+    return {"values": _listed(of.values), "counts": of.counts.tolist()}
+
+
+def _listed(values: NDArray[np.float64]) -> list[float]:
+    whole = (values % 1 == 0).all() and (np.abs(values) < 2**53).all()
+    return (values.astype(np.int64) if whole else values).tolist()

@@ -1,53 +1,27 @@
-"""Read and write files of site distributions."""
+"""Read files of site distributions."""
 
 import json
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit import __version__
 from workloadkit.errors import FormatError
-from workloadkit.io.files import Source, source_path, write_text
+from workloadkit.io.files import Source, source_path
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.site.classes import BEFORE, CLASSES, OF_CLASS, PERIODS, UNKNOWN_PERIOD, JobClass
 from workloadkit.site.distributions import (
     CYCLES,
     DISTRIBUTIONS,
-    LONGEST_BREAK,
-    SESSION,
+    FORMAT,
+    VERSION,
     SiteDistributions,
     combine,
 )
 from workloadkit.site.empirical import Empirical, Workpool
 
-_FORMAT, _VERSION = "workloadkit site distributions", 1
 _LARGEST = 1 << 30  # [bytes]
 _MAY_BE_NEGATIVE = ("since_end",)
-
-
-def write_site(site: SiteDistributions, path: str | PathLike[str]) -> None:
-    """Write distributions as JSON; see `SiteDistributions.save`."""
-    write_text(path, json.dumps(content_of(site), separators=(",", ":")) + "\n")
-
-
-def content_of(site: SiteDistributions) -> dict[str, Any]:
-    """Return distributions as values for JSON, separately for each log."""
-    return {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "provenance": {
-            "workloadkit": __version__,
-            "logs": [dict(log) for log in site.made_from],
-            "parameters": {
-                "session_method": "last",
-                "session_threshold": SESSION,
-                "longest_break": LONGEST_BREAK,
-            },
-        },
-        "logs": [_of_log(log) for log in site.by_log.values() or [site]],
-    }
 
 
 def read_site_distributions(source: Source) -> SiteDistributions:
@@ -65,11 +39,11 @@ def read_site_distributions(source: Source) -> SiteDistributions:
     """
     path = source_path(source)
     content = read_json_file(source, most=_LARGEST)
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise FormatError(path, f"is not a file of {_FORMAT}")
-    if content.get("version") != _VERSION:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(path, f"is not a file of {FORMAT}")
+    if content.get("version") != VERSION:
         text = json.dumps(content.get("version"))
-        raise FormatError(path, f"unsupported version, not {_VERSION}", field="version", text=text)
+        raise FormatError(path, f"unsupported version, not {VERSION}", field="version", text=text)
     logs = _Field(path, "", content).get("logs", list)
     sites = [_read_log(_Field(path, f"logs[{i}]", log)) for i, log in enumerate(logs.value)]
     names = [site.logs[0] for site in sites]
@@ -165,51 +139,3 @@ def _read_log(log: _Field) -> SiteDistributions:
         found["classes"] = {name: _read_class(classes.get(name, dict)) for name in known}
         found["interactive"] = log.get("interactive", str).value
     return SiteDistributions((made_from,), users.value, jobs.value, **found, by_log={})
-
-
-def _of_log(site: SiteDistributions) -> dict[str, Any]:
-    return {
-        **site.made_from[0],
-        "users": site.n_users,
-        "jobs": site.n_jobs,
-        **{name: _written(getattr(site, name)) for name in DISTRIBUTIONS},
-        **{name: getattr(site, f"{name}_jobs").tolist() for name in CYCLES},
-        **_written_parts(site),
-    }
-
-
-def _written_parts(site: SiteDistributions) -> dict[str, Any]:
-    """Return the parts that are missing in files of older versions."""
-    parts: dict[str, Any] = {}
-    if site.workpools:
-        parts["workpools"] = {name: _written_pool(of) for name, of in site.workpools.items()}
-    if site.classes:
-        parts["interactive"] = site.interactive
-        parts["classes"] = {name: _written_class(of) for name, of in site.classes.items()}
-    return parts
-
-
-def _written_pool(pool: Workpool) -> dict[str, Any]:
-    return {
-        "sizes": _listed(pool.size),
-        "runs": _listed(pool.run),
-        "counts": pool.counts.tolist(),
-        "repetition": _written(pool.repetition),
-    }
-
-
-def _written_class(of: JobClass) -> dict[str, Any]:
-    return {
-        **{name: _written(getattr(of, name)) for name in OF_CLASS},
-        "jobs": _written_pool(of.jobs),
-        "after": of.after.tolist(),
-    }
-
-
-def _written(of: Empirical) -> dict[str, list]:
-    return {"values": _listed(of.values), "counts": of.counts.tolist()}
-
-
-def _listed(values: NDArray[np.float64]) -> list[float]:
-    whole = (values % 1 == 0).all() and (np.abs(values) < 2**53).all()
-    return (values.astype(np.int64) if whole else values).tolist()

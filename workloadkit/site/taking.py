@@ -1,6 +1,7 @@
 """Derive site distributions from logs, whose batches are classified."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
+from workloadkit.sample import load_sample
 from workloadkit.sessions import delimit_sessions, think_times
 from workloadkit.settings.setting import takes
 from workloadkit.settings.site import Kinds
@@ -287,3 +289,15 @@ def _by_cycle(local: NDArray | None, n: int, length: int) -> NDArray[np.int64]:
     if local is None:
         return np.zeros(n, np.int64)
     return np.bincount((local // length % n).astype(np.int64), minlength=n)
+
+
+@cache
+def built_in() -> SiteDistributions:
+    """Return the distributions of the built-in sample log, see `workloadkit.load_sample`.
+
+    Examples
+    --------
+    >>> built_in().logs
+    ('sample.swf.gz',)
+    """
+    return site_distributions(load_sample())
