@@ -141,23 +141,15 @@ def activities(trace: Trace) -> Activities:
     begin, until = arrival[heads], last_arrival[bounds[1:] - 1]
     end = _latest(batch_end, heads)
     first_session = np.searchsorted(of_user[heads], np.arange(users.size + 1))
-    by_end = np.lexsort((begin, end, of_user[heads]))
-    place = np.empty_like(by_end)
-    place[by_end] = np.arange(by_end.size)
-    place -= first_session[of_user[heads]]
-    needed = _ended_before(of_user[heads], begin, end)
 
     think_time = np.full_like(arrival, NONE)
     interarrival = np.full_like(arrival, NONE)
+    needs = np.zeros(opens.size, np.int64)
     follows = np.flatnonzero(of_user[1:] == of_user[:-1]) + 1
     interarrival[follows] = arrival[follows] - last_arrival[follows - 1]
     inside = np.flatnonzero(session[1:] == session[:-1]) + 1
     think_time[inside] = arrival[inside] - batch_end[inside - 1]
-    waits = np.flatnonzero(needed)
-    latest = by_end[first_session[of_user[heads[waits]]] + needed[waits] - 1]
-    think_time[heads[waits]] = begin[waits] - end[latest]
-    needs = np.zeros(opens.size, np.int64)
-    needs[heads] = needed
+    place, needs[heads], think_time[heads] = _by_end(of_user[heads], first_session, begin, end)
     return Activities(
         user=users,
         first_batch=np.searchsorted(of_user, np.arange(users.size + 1)),
@@ -366,6 +358,19 @@ def _bounds(label: NDArray) -> NDArray[np.int64]:
 def _latest(times: NDArray, first: NDArray[np.int64]) -> NDArray:
     """Return the latest time of each group, groups beginning at `first`."""
     return np.maximum.reduceat(times, first) if first.size else times
+
+
+def _by_end(
+    user: NDArray[np.int64], first_session: NDArray[np.int64], begin: NDArray, end: NDArray
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray]:
+    """Return the place of each session by its end, how many it needs, and the time since these."""
+    by_end = np.lexsort((begin, end, user))
+    needed = _ended_before(user, begin, end)
+    waits = np.flatnonzero(needed)
+    latest = by_end[first_session[user[waits]] + needed[waits] - 1]
+    since = np.full_like(begin, NONE)
+    since[waits] = begin[waits] - end[latest]
+    return np.argsort(by_end) - first_session[user], needed, since
 
 
 def _ended_before(user: NDArray[np.int64], begin: NDArray, end: NDArray) -> NDArray[np.int64]:

@@ -1,8 +1,10 @@
 """Parse and write lines of the Standard Workload Format, byte by byte."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import helper, inline, kernel
 from workloadkit.fields import FIELDS, UNKNOWN
@@ -27,20 +29,28 @@ TEN = np.uint64(10)
 ROUND = np.array([10**n for n in range(1, 20)], np.uint64)  # 10, 100, …
 
 
+class JobColumns(NamedTuple):
+    """The columns of jobs, which are filled while lines are read.
+
+    Parameters
+    ----------
+    measured : ndarray of float64, shape (10, room)
+        NaN is unknown, except as a submit time.
+    identifiers : ndarray of int64, shape (8, room)
+    more : ndarray of float64, shape (n_bytes,)
+        The numbers after the 18th column of all jobs.
+    n_more_of : ndarray of int64, shape (room,)
+        Their number for each job, from the first one that is read.
+    """
+
+    measured: NDArray[np.float64]
+    identifiers: NDArray[np.int64]
+    more: NDArray[np.float64]
+    n_more_of: NDArray[np.int64]
+
+
 @kernel
-def parse_lines(
-    text,
-    at,
-    max_line,
-    strict,
-    last_job,
-    last_submit,
-    measured,
-    identifiers,
-    more,
-    n_more_of,
-    n_jobs,
-):
+def parse_lines(text, at, max_line, strict, last_job, last_submit, columns, n_jobs):
     """Parse lines from `at` on until one is not ordinary, or all columns are filled.
 
     An ordinary line has 18 plain numbers between blanks and tabs: digits, perhaps a point and
@@ -58,14 +68,8 @@ def parse_lines(
     strict : bool
     last_job, last_submit : int, float
         Of the previous line; for `strict`.
-    measured : ndarray of float64, shape (10, room)
-        Filled from column `n_jobs` on; NaN is unknown, except as a submit time.
-    identifiers : ndarray of int64, shape (8, room)
-        Likewise.
-    more : ndarray of float64, shape (n_bytes,)
-        Filled with the numbers after the 18th column of all jobs.
-    n_more_of : ndarray of int64, shape (room,)
-        Filled with their number for each job, from the first one on.
+    columns : JobColumns
+        Filled from column `n_jobs` on.
     n_jobs : int
         Columns filled before.
 
@@ -77,15 +81,15 @@ def parse_lines(
         Columns filled now.
     last_job, last_submit : int, float
     n_more : int
-        Numbers in `more`.
+        Numbers in `columns.more`.
     """
+    measured, identifiers, more, n_more_of = columns
     n_more = 0
     first_job = n_jobs
     while at < text.size and n_jobs < measured.shape[1]:
         begin, n_before = at, n_more
         for column in range(N_COLUMNS):
-            while byte(text, at) == BLANK or byte(text, at) == TAB:
-                at += 1
+            at = after_blanks(text, at)
             if (
                 byte(text, at) == MINUS
                 and byte(text, at + 1) == ONE
@@ -98,32 +102,20 @@ def parse_lines(
                     identifiers[SLOT[column], n_jobs] = -1
                 continue
 
-            mantissa = 0
             first = at
-            digit = int(byte(text, at)) - ZERO
-            while 0 <= digit <= 9:
-                mantissa = mantissa * 10 + digit  # overflows with too many digits
-                at += 1
-                digit = int(byte(text, at)) - ZERO
+            at, mantissa = after_digits(text, at, 0)
             n_digits = at - first
             decimals = 0
             if byte(text, at) == POINT and n_digits > 0:
-                at += 1
-                first = at
-                digit = int(byte(text, at)) - ZERO
-                while 0 <= digit <= 9:
-                    mantissa = mantissa * 10 + digit
-                    at += 1
-                    digit = int(byte(text, at)) - ZERO
+                first = at + 1
+                at, mantissa = after_digits(text, first, mantissa)
                 decimals = at - first
                 n_digits += decimals
                 if decimals == 0 or not MEASURED[column] or mantissa > MAX_MANTISSA:
                     return begin, n_jobs, last_job, last_submit, n_before
                 if strict and column != CPU:
                     return begin, n_jobs, last_job, last_submit, n_before
-            if n_digits == 0 or n_digits > MAX_DIGITS:
-                return begin, n_jobs, last_job, last_submit, n_before
-            if mantissa > LIMIT[column] or byte(text, at) > BLANK:
+            if not 0 < n_digits <= MAX_DIGITS or mantissa > LIMIT[column] or byte(text, at) > BLANK:
                 return begin, n_jobs, last_job, last_submit, n_before
 
             if not MEASURED[column]:
@@ -133,8 +125,7 @@ def parse_lines(
             else:
                 measured[SLOT[column], n_jobs] = mantissa
 
-        while byte(text, at) == BLANK or byte(text, at) == TAB:
-            at += 1
+        at = after_blanks(text, at)
         if not strict:
             at, n_more = parse_more(text, at, more, n_more)
         if byte(text, at) == RETURN:
@@ -180,8 +171,7 @@ def parse_more(text, at, more, n_more):
         if byte(text, at) > BLANK or more[n_more] < 0:
             return first, n_more
         n_more += 1
-        while byte(text, at) == BLANK or byte(text, at) == TAB:
-            at += 1
+        at = after_blanks(text, at)
     return at, n_more
 
 
@@ -210,6 +200,25 @@ def quotient(mantissa, power):
     if fraction == 0.5 or abs(beyond) > 0.999999 * math.ldexp(1.0, exponent - 54):
         return -1.0
     return rounded
+
+
+@inline
+def after_blanks(text, at):
+    """Return the place after blanks and tabs."""
+    while byte(text, at) == BLANK or byte(text, at) == TAB:
+        at += 1
+    return at
+
+
+@inline
+def after_digits(text, at, mantissa):
+    """Append digits to a whole number, which overflows with too many; return their end, and it."""
+    digit = int(byte(text, at)) - ZERO
+    while 0 <= digit <= 9:
+        mantissa = mantissa * 10 + digit
+        at += 1
+        digit = int(byte(text, at)) - ZERO
+    return at, mantissa
 
 
 @inline

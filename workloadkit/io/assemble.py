@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -70,9 +70,8 @@ def assemble(
     table = records.frame()
     valid = table["submit"].between(0, _LAST_SECOND).to_numpy()
     if not valid.all():
-        first = int(table["place"].to_numpy()[np.argmin(valid)])
-        kind_of_row = "submitted before 1970 or after 9999"
-        records.leave_out(kind_of_row, first, int((~valid).sum()))
+        places = table["place"].to_numpy()
+        records.leave_out_where("submitted before 1970 or after 9999", ~valid, places)
         table = table[valid]
     if not len(table):
         left = ", ".join(str(repair) for repair in records.left_out[:3])
@@ -80,6 +79,7 @@ def assemble(
     table, attempts = fold_attempts(table, records, summed_up=options.attempts)
     start = int(np.floor(table["submit"].min()))
     zone = records.zone or ZoneInfo(options.zone)
+    begin = datetime.fromtimestamp(start, UTC).astimezone(zone)
     numbers, names = _numbers(table, options)
     jobs = _columns(table, start, records) | numbers
     trace = Trace.from_columns({"job": np.arange(1, len(table) + 1), **jobs})
@@ -99,7 +99,7 @@ def assemble(
     parts = {name: beside[name] for name in ("partition", "queue")}  # in an anonymous log, numbers
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, start, zone, window, records.suspends),
+        header=_header(trace, table, intake, options, names, begin, window, records.suspends),
         name="anonymous" if options.anonymize else log_name(path),
         digest=records.digest.hexdigest(),
         sidecar=beside,
@@ -148,12 +148,12 @@ def _header(
     intake: Intake,
     options: ImportOptions,
     names: dict[str, list[str]],
-    start: int,
-    zone: tzinfo,
+    begin: datetime,
     window: Window,
     suspends: bool,
 ) -> Header:
     """Return the header derived from the records."""
+    zone, offset = begin.tzinfo, begin.utcoffset()
     n_bursts = trace.n_bursts
     parts = trace.as_bursts()
     left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
@@ -166,10 +166,8 @@ def _header(
     entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
     # Double: summary lines and parts; TS: time slicing without parts
     entries.append(("Preemption", "Double" if n_bursts else "TS" if suspends else "No"))
-    moment = datetime.fromtimestamp(start, UTC).astimezone(zone)
-    offset = moment.utcoffset()
     entries += [
-        ("UnixStartTime", str(start)),
+        ("UnixStartTime", str(int(begin.timestamp()))),
         ("TimeZone", str(int(offset.total_seconds()) if offset is not None else 0)),
     ]
     if isinstance(zone, ZoneInfo):

@@ -146,6 +146,13 @@ class Records:
         """Count rows that are not jobs of the log."""
         _count(self._left_out, kind, line, count)
 
+    def leave_out_where(
+        self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]
+    ) -> None:
+        """Count the rows where `which` is true, which are not jobs of the log."""
+        if which.any():
+            self.leave_out(kind, int(places[np.argmax(which)]), int(which.sum()))
+
     def leave_out_records(self, kind: str, places: NDArray[np.int64]) -> None:
         """Count records that are not jobs of the log; what `note_where` counted of them is not."""
         if places.size:

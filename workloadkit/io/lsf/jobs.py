@@ -99,39 +99,13 @@ def add_jobs(
         name: np.where(np.abs(column) < ABSURD, column, np.nan) for name, column in numbers.items()
     }
     state = np.nan_to_num(number["state"]).astype(np.int64)
-    done, left = (state & DONE) > 0, (state & EXIT) > 0
-    left &= ~done
-    for other in np.unique(state[~done & ~left]):
-        where = np.flatnonzero(state == other)
-        word = UNFINISHED.get(int(other))
-        kind = f"not ended: {word}" if word else "unknown state"
-        records.leave_out(kind, int(places[where[0]]), where.size)
-    keep = done | left
-    for name, kind in (("submit", "without a submit time"), ("end", "without an end time")):
-        missing = keep & ~(number[name] > 0)
-        if missing.any():
-            records.leave_out(kind, int(places[np.argmax(missing)]), int(missing.sum()))
-        keep &= ~missing
-    rows = np.flatnonzero(keep)
+    rows = _that_ended(records, state, number, places)
     if not rows.size:
         return places[:0]
-    number = {name: column[keep] for name, column in number.items()}
-    places, done, cells = places[keep], done[keep], cells.take(rows)
-    started = number["start"] > 0
-    used = (number["run_time"] > 0) | (number["user_time"] > 0) | (number["system_time"] > 0)
-    nowhere = started & (number["slots"] == 0) & ~used & ~done
-    records.note_where("without execution hosts and run time: never started", nowhere, places)
-    started &= ~nowhere
-    start = np.where(started, number["start"], np.nan)
-    end = number["end"]
-    elapsed = end - start
-    records.note_where("ended before it started: run time unknown", elapsed < 0, places)
-    elapsed = np.where(elapsed < 0, np.nan, elapsed)
-    recorded = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
-    run = np.where(recorded, number["run_time"], elapsed)
-    suspended = np.where(recorded, elapsed - run, np.nan)
-    records.note_where("suspended: run time without the suspension", suspended > 0, places)
-    records.suspends |= bool((suspended > 0).any())
+    number = {name: column[rows] for name, column in number.items()}
+    places, done, cells = places[rows], (state[rows] & DONE) > 0, cells.take(rows)
+    start, run, suspended = _runs(records, number, done, places)
+    started, end = ~np.isnan(start), number["end"]
     procs = np.where(started, _positive(number["slots"]), np.nan)
     requested = _positive(number["requested_procs"])
     records.note_where(
@@ -143,13 +117,6 @@ def add_jobs(
     cpu = number["user_time"] + number["system_time"]
     unused = (number["user_time"] < 0) | (number["system_time"] < 0)
     limit = number["run_limit"]
-    ids = cells.texts("id")
-    elements = cells.words("name").of(_n_elements)
-    several = ~(number["array_index"] > 0) & (elements > 0)
-    for row in np.flatnonzero(several).tolist():
-        records.note_array(int(places[row]), int(elements[row]))
-    one = number["array_index"] > 0
-    of_array = one | several
     exit_info = number["exit_info"]
     known = ~done & (exit_info >= 0) & (exit_info < len(REASONS))
     reason = np.where(known, exit_info, 0).astype(np.int64)
@@ -157,9 +124,7 @@ def add_jobs(
     records.extend(
         rows.size,
         place=places,
-        id=_with_indices(ids, number["array_index"]),
-        **({"array_job": np.where(of_array, ids, "")} if of_array.any() else {}),
-        array_task=np.where(one, number["array_index"], np.nan),
+        **_ids(records, cells, number["array_index"], places),
         submit=submit,
         eligible=_eligible(submit, start, number["begin"], number["ineligible"]),
         start=start,
@@ -186,6 +151,65 @@ def add_jobs(
         executable=cells.combined(("name", "command"), _executable),
     )
     return places[(number["last_resize"] > start) & (number["last_resize"] <= end)]
+
+
+def _that_ended(
+    records: Records,
+    state: NDArray[np.int64],
+    number: Mapping[str, NDArray[np.float64]],
+    places: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the rows of jobs that have ended, and count the others."""
+    keep = (state & (DONE | EXIT)) > 0
+    for other in np.unique(state[~keep]):
+        where = np.flatnonzero(state == other)
+        word = UNFINISHED.get(int(other))
+        kind = f"not ended: {word}" if word else "unknown state"
+        records.leave_out(kind, int(places[where[0]]), where.size)
+    for name, kind in (("submit", "without a submit time"), ("end", "without an end time")):
+        missing = keep & ~(number[name] > 0)
+        records.leave_out_where(kind, missing, places)
+        keep &= ~missing
+    return np.flatnonzero(keep)
+
+
+def _runs(
+    records: Records,
+    number: Mapping[str, NDArray[np.float64]],
+    done: NDArray[np.bool_],
+    places: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return when jobs started, how long they ran, and how long they were suspended."""
+    started = number["start"] > 0
+    used = (number["run_time"] > 0) | (number["user_time"] > 0) | (number["system_time"] > 0)
+    nowhere = started & (number["slots"] == 0) & ~used & ~done
+    records.note_where("without execution hosts and run time: never started", nowhere, places)
+    start = np.where(started & ~nowhere, number["start"], np.nan)
+    elapsed = number["end"] - start
+    records.note_where("ended before it started: run time unknown", elapsed < 0, places)
+    elapsed = np.where(elapsed < 0, np.nan, elapsed)
+    recorded = (number["run_time"] > 0) & (number["run_time"] <= elapsed)
+    run = np.where(recorded, number["run_time"], elapsed)
+    suspended = np.where(recorded, elapsed - run, np.nan)
+    records.note_where("suspended: run time without the suspension", suspended > 0, places)
+    records.suspends |= bool((suspended > 0).any())
+    return start, run, suspended
+
+
+def _ids(
+    records: Records, cells: Cells, index: NDArray[np.float64], places: NDArray[np.int64]
+) -> dict[str, NDArray]:
+    """Return the columns of ids, and count the records of several elements of an array."""
+    whole, elements = cells.texts("id"), cells.words("name").of(_n_elements)
+    one = index > 0
+    several = ~one & (elements > 0)
+    for row in np.flatnonzero(several).tolist():
+        records.note_array(int(places[row]), int(elements[row]))
+    ids = whole.copy()
+    for i in np.flatnonzero(one).tolist():
+        ids[i] = with_index(ids[i], index[i])
+    of_array = {"array_job": np.where(one | several, whole, "")} if (one | several).any() else {}
+    return {"id": ids, **of_array, "array_task": np.where(one, index, np.nan)}
 
 
 def _node_list(hosts: str) -> str:
@@ -236,14 +260,6 @@ def _eligible(
     at_begin = np.where(begin > 0, np.maximum(begin, submit), np.nan)
     eligible = np.where(ineligible >= 0, submit + ineligible, at_begin)
     return np.where(eligible > start, start, eligible)
-
-
-def _with_indices(ids: NDArray[np.object_], index: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return job ids, with the index appended for jobs of an array."""
-    ids = ids.copy()
-    for i in np.flatnonzero(index > 0).tolist():
-        ids[i] = with_index(ids[i], index[i])
-    return ids
 
 
 def _executable(name: str, command: str) -> str:

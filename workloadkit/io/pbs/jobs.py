@@ -126,8 +126,7 @@ class PbsReader:
         places = block.place + lexed.lines
         array = ended & ~keep & ~np.isnan(submit)
         for kind, left in ((_UNDATED, ended & np.isnan(submit)), (_WHOLE_ARRAY, array)):
-            if left.any():
-                self.records.leave_out(kind, int(places[np.argmax(left)]), int(left.sum()))
+            self.records.leave_out_where(kind, left, places)
         lexed = lexed.take(keep)
         places = block.place + lexed.lines
         self.records.note_where(_NO_CTIME, lexed.cells.missing("ctime"), places)

@@ -87,22 +87,9 @@ def request(*values: str | None) -> Request:
 
 
 @lru_cache(maxsize=1 << 14)
-def _request(
-    select: str | None,
-    nodes: str | None,
-    neednodes: str | None,
-    nodect: str | None,
-    ncpus: str | None,
-    n_procs: str | None,
-    mppwidth: str | None,
-    mem: str | None,
-    pmem: str | None,
-    ngpus: str | None,
-    gpus: str | None,
-    gpu: str | None,
-    place: str | None,
-    access: str | None,
-) -> Request:
+def _request(*values: str | None) -> Request:
+    select, nodes, neednodes, nodect, ncpus, n_procs, mppwidth, mem, pmem, *others = values
+    ngpus, gpus, gpu, place, access = others
     nodes = nodes or neednodes
     if nodect and not nodect.isdecimal():  # 1:ppn=24:gpu=4, as Moab writes it
         nodes, nodect = nodes or nodect, None

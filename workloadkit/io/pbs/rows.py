@@ -1,7 +1,8 @@
 """Convert records of PBS to columns of jobs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf, nan
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from workloadkit.io.pbs.requests import GRANT_KEYS, REQUEST_KEYS, Grant, Request
 from workloadkit.io.pbs.values import Values, kilobytes, seconds, whole
 from workloadkit.io.records import Records
 from workloadkit.io.resizing import Part
+
+#: Counts an oddity where it is true.
+_Note = Callable[[str, NDArray[np.bool_]], None]
 
 _ARRAY = re.compile(r"(\d+)(?:\[([\d,:-]*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
@@ -97,64 +101,24 @@ def columns(
     """Return the columns of records, and count oddities."""
     requested: Any = Request(*cells.combined(REQUEST_KEYS, request).rows())
     got: Any = Grant(*cells.combined(GRANT_KEYS, grant).rows())
-
-    def note(kind: str, odd: NDArray[np.bool_]) -> None:
-        records.note_where(kind, odd, place)
-
-    start, end = _known(_numbers(cells, "start")), _known(_numbers(cells, "end"))
-    walltime = cells.durations("resources_used.walltime", seconds)
-    unreadable = np.zeros(place.size, bool)
-    for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
-        if np.isnan(column).any():
-            none = cells.combined((name,), lambda text: text == "0").column(bool)
-            unreadable |= np.isnan(column) & ~(none | cells.missing(name))
-    note("start, end or walltime is invalid: taken as unknown", unreadable)
+    note = partial(records.note_where, places=place)
     ended = letters == "E"
-    used = walltime > 0
-    late = ended & np.isnan(start) & used & ~np.isnan(end)
-    note("no start recorded: end − walltime used", late)
-    start = np.where(late, end - walltime, start)
-    note("ended without a start (E): cancelled while queued", ended & np.isnan(start))
     exit_status = cells.combined(("Exit_status",), _status_by_exit).column(np.int64)
     on_nodes = (got.nodes > 0) | (got.vnode_procs > 0) | (got.host_procs > 0)
-    never = (start >= end) & ~used & ~on_nodes & (exit_status != COMPLETED)
-    note("without nodes and run time: never started", never)
-    start = np.where(never, np.nan, start)
-    started = ~np.isnan(start)
-    elapsed = end - start
-    gap = elapsed - walltime
-    note("walltime used is 0: run time is end − start", (walltime == 0) & (elapsed > 0))
-    suspended = used & (gap > _MINUTE)
-    note("end − start exceeds the walltime used by over a minute: run is walltime", suspended)
-    note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
-
-    vnode_procs, host_procs = got.vnode_procs, got.host_procs
-    ncpus, requested_procs = _numbers(cells, "resources_used.ncpus"), requested.procs
-    both = (vnode_procs >= 0) & (host_procs >= 0)
-    note("exec_vnode and exec_host disagree: exec_vnode used", both & (vnode_procs != host_procs))
-    procs = np.full(place.size, np.nan)
-    for source in (vnode_procs, host_procs, ncpus):
-        procs = np.where(np.isnan(procs) & (source > 0), source, procs)
-    note("resources_used.ncpus differs from the allocation", (ncpus > 0) & (ncpus != procs))
-    as_requested = started & np.isnan(procs) & (requested_procs > 0)
-    note("allocated processors not recorded: requested number used", as_requested)
-    procs = np.where(as_requested, requested_procs, procs)
-    counted = requested.counted_nodes
-    note("requested processors not recorded: number of nodes used", counted)
+    times = _times(cells, ended, ~on_nodes & (exit_status != COMPLETED), note)
+    started = ~np.isnan(times["start"])
+    procs = _processors(cells, started, got, requested, note)
     status = np.where(ended, exit_status, FAILED)
     return {
         **_names(cells, place, records),
         "place": place,
         "submit": submit,
         "eligible": _known(_numbers(cells, "etime")),
-        "start": start,
-        "end": end,
-        "run": np.where(used | np.isnan(elapsed), walltime, elapsed),
-        "suspended": np.where(suspended, gap, np.nan),
+        **times,
         "procs": procs,
         "nodes": got.nodes,
         "gpus": np.where(np.isnan(got.gpus), requested.gpus, got.gpus),
-        "requested_procs": requested_procs,
+        "requested_procs": requested.procs,
         "requested_nodes": requested.nodes,
         "requested_gpus": requested.gpus,
         "procs_per_node": requested.per_node,
@@ -171,6 +135,59 @@ def columns(
         "exit_code": cells.words("Exit_status"),
         "attempts": _known(_numbers(cells, "run_count")),
     }
+
+
+def _times(
+    cells: Cells, ended: NDArray[np.bool_], idle: NDArray[np.bool_], note: _Note
+) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of times; `idle` jobs had no nodes, and did not succeed."""
+    start, end = _known(_numbers(cells, "start")), _known(_numbers(cells, "end"))
+    walltime = cells.durations("resources_used.walltime", seconds)
+    unreadable = np.zeros(ended.size, bool)
+    for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
+        if np.isnan(column).any():
+            none = cells.combined((name,), lambda text: text == "0").column(bool)
+            unreadable |= np.isnan(column) & ~(none | cells.missing(name))
+    note("start, end or walltime is invalid: taken as unknown", unreadable)
+    used = walltime > 0
+    late = ended & np.isnan(start) & used & ~np.isnan(end)
+    note("no start recorded: end − walltime used", late)
+    start = np.where(late, end - walltime, start)
+    note("ended without a start (E): cancelled while queued", ended & np.isnan(start))
+    never = (start >= end) & ~used & idle
+    note("without nodes and run time: never started", never)
+    start = np.where(never, np.nan, start)
+    elapsed = end - start
+    gap = elapsed - walltime
+    note("walltime used is 0: run time is end − start", (walltime == 0) & (elapsed > 0))
+    suspended = used & (gap > _MINUTE)
+    note("end − start exceeds the walltime used by over a minute: run is walltime", suspended)
+    note("walltime used exceeds end − start by over a minute", used & (gap < -_MINUTE))
+    return {
+        "start": start,
+        "end": end,
+        "run": np.where(used | np.isnan(elapsed), walltime, elapsed),
+        "suspended": np.where(suspended, gap, np.nan),
+    }
+
+
+def _processors(
+    cells: Cells, started: NDArray[np.bool_], got: Any, requested: Any, note: _Note
+) -> NDArray[np.float64]:
+    """Return the allocated processors."""
+    vnode_procs, host_procs = got.vnode_procs, got.host_procs
+    ncpus, requested_procs = _numbers(cells, "resources_used.ncpus"), requested.procs
+    both = (vnode_procs >= 0) & (host_procs >= 0)
+    note("exec_vnode and exec_host disagree: exec_vnode used", both & (vnode_procs != host_procs))
+    procs = np.full(started.size, np.nan)
+    for source in (vnode_procs, host_procs, ncpus):
+        procs = np.where(np.isnan(procs) & (source > 0), source, procs)
+    note("resources_used.ncpus differs from the allocation", (ncpus > 0) & (ncpus != procs))
+    as_requested = started & np.isnan(procs) & (requested_procs > 0)
+    note("allocated processors not recorded: requested number used", as_requested)
+    procs = np.where(as_requested, requested_procs, procs)
+    note("requested processors not recorded: number of nodes used", requested.counted_nodes)
+    return procs
 
 
 def _names(cells: Cells, place: NDArray[np.int64], records: Records) -> dict[str, Any]:

@@ -91,9 +91,7 @@ class SgeReader:
         places = block.place + row_lines[order]
         when, usage = times(cells), used(cells)
         dated = (when[0] > 0) | (cells.lengths("submission_time") > 1)
-        if not dated.all():
-            kind = "without a submit time"
-            self.records.leave_out(kind, int(places[np.argmin(dated)]), int((~dated).sum()))
+        self.records.leave_out_where("without a submit time", ~dated, places)
         of_job = cells.combined(("pe_taskid",), NOTHING.__contains__).column(bool)
         self.walk(cells, when, usage, places, dated, of_job)
         jobs_at = np.flatnonzero(dated & of_job)

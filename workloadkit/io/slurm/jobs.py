@@ -127,7 +127,7 @@ class JobReader:
         """Return which rows are of ended jobs, and count the others."""
         ended = rows.cells.words("state").of(lambda text: values.state(text) not in _WAITING) > 0
         known = ~_where(rows.cells, lambda text: not (text.isdecimal() or values.is_id(text)))
-        self._leave_out("not a job id", ~known, rows.places)
+        self.records.leave_out_where("not a job id", ~known, rows.places)
         waiting = rows.where(known & ~ended)
         if waiting.places.size:
             self._keep_open(waiting)
@@ -156,7 +156,7 @@ class JobReader:
     ) -> NDArray[np.bool_]:
         """Return which rows contain enough for a job, and count the others."""
         submitted = ~np.isnan(_submission(instants)[0])
-        self._leave_out("without a submit time", ~submitted, lines)
+        self.records.leave_out_where("without a submit time", ~submitted, lines)
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
         ran = started & (ended | ~np.isnan(lasted))
@@ -165,19 +165,15 @@ class JobReader:
         words = (states.words[code] for code in states.codes[unknown].tolist())
         self.unknown_states.update(word for word in words if word)
         not_ended = unknown & ~(ended | ran)
-        self._leave_out("unknown state, without an end", submitted & not_ended, lines)
+        self.records.leave_out_where("unknown state, without an end", submitted & not_ended, lines)
         for state in TO_BE_CONTINUED:
             going_on = (states.of(state.__eq__) > 0) & ~ran
-            self._leave_out(f"not ended: {state}", submitted & going_on, lines)
+            self.records.leave_out_where(f"not ended: {state}", submitted & going_on, lines)
         kept = submitted & ~not_ended & ~(continued & ~ran)
         empty = states.of("".__eq__) > 0
         for kind, some in (("unknown state: job kept with", ~empty), ("no State:", empty)):
             self.records.note_where(f"{kind} unknown status", kept & unknown & some, lines)
         return kept
-
-    def _leave_out(self, kind: str, which: NDArray[np.bool_], lines: NDArray[np.int64]) -> None:
-        if which.any():
-            self.records.leave_out(kind, int(lines[np.argmax(which)]), int(which.sum()))
 
     def _extend(
         self,
@@ -212,15 +208,7 @@ class JobReader:
         cpu, memory, energy = self._used(rows, np.ones(n_jobs))
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
         submit, submit_by = _submission(instants)
-        for code, word in enumerate(submit_by.words[1:], 1):
-            used = submit_by.codes == code
-            self.records.note_where(f"no Submit: {word.title()} used instead", used, lines)
-            if "submit" not in cells.begin and used.any():
-                self.stand_ins.add(word.title())
-        for title, so in rows.missing:
-            if title != "State":  # counted by row
-                self.records.note(f"no {title}: {so}", int(lines[0]), n_jobs)
-        self.missing.update(rows.missing)
+        self._note_missing(rows, submit_by)
         self.records.extend(
             n_jobs,
             place=lines,
@@ -251,6 +239,18 @@ class JobReader:
             **{name: cells.combined((name,), _known_word) for name in _OR_NONE},
             **{word: cells.words(word) for word in _WORDS if word in cells.begin},
         )
+
+    def _note_missing(self, rows: Rows, submit_by: Words) -> None:
+        """Count the jobs without a submit time, and those without some column."""
+        for code, word in enumerate(submit_by.words[1:], 1):
+            used = submit_by.codes == code
+            self.records.note_where(f"no Submit: {word.title()} used instead", used, rows.places)
+            if "submit" not in rows.cells.begin and used.any():
+                self.stand_ins.add(word.title())
+        for title, so in rows.missing:
+            if title != "State":  # counted by row
+                self.records.note(f"no {title}: {so}", int(rows.places[0]), rows.places.size)
+        self.missing.update(rows.missing)
 
     def _start_and_end(
         self,

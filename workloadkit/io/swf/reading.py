@@ -272,11 +272,13 @@ class _Reader:
         first_job : int
             First job of the text.
         """
-        from workloadkit._kernels.swf import parse_lines
+        from workloadkit._kernels.swf import JobColumns, parse_lines
 
         if self.room_for_more.size < len(text) // 2:
             self.room_for_more = np.empty(len(text) // 2)
         n_before = self.n_jobs
+        n_more_of = self.n_more[n_before - first_job :]
+        columns = JobColumns(self.measured, self.identifiers, self.room_for_more, n_more_of)
         at, self.n_jobs, self.last_job, self.last_submit, n_more = parse_lines(
             np.frombuffer(text, np.uint8),
             at,
@@ -284,10 +286,7 @@ class _Reader:
             self.strict,
             self.last_job,
             self.last_submit,
-            self.measured,
-            self.identifiers,
-            self.room_for_more,
-            self.n_more[n_before - first_job :],
+            columns,
             n_before,
         )
         if n_more:
