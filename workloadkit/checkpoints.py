@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.fields import BY_NAME, UNKNOWN
+from workloadkit.fields import BURST_STATUS, BY_NAME, UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,29 @@ _OF_THE_JOB = (
     *("procs", "requested_procs", "requested_time", "requested_memory"),
     *("user", "group", "executable", "queue", "partition"),
 )
+
+
+def are_bursts(
+    job: NDArray[np.int64], submit: NDArray[np.float64], status: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which lines are bursts of a checkpointed job, for lines in file order.
+
+    If job numbers repeat for other reasons, status 2, 3 and 4 are exit codes.
+    """
+    partial = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
+    if not partial.any():
+        return partial
+    numbers, code = np.unique(job[partial], return_inverse=True)
+    others = np.flatnonzero(~partial & np.isin(job, numbers))
+    place = np.searchsorted(numbers, job[others])
+    summed_up = np.bincount(place, minlength=numbers.size) == 1
+    summary_submit = np.empty(numbers.size)
+    summary_submit[place] = submit[others]
+    fits = (submit[partial] == UNKNOWN) | (submit[partial] == summary_submit[code])
+    # One burst that does not match shows that the repeated number has another meaning.
+    summed_up &= np.bincount(code, weights=~fits, minlength=numbers.size) == 0
+    partial[partial] = summed_up[code]
+    return partial
 
 
 def summaries(jobs: NDArray[np.int64], bursts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from math import inf
 from numbers import Real
 from typing import Any, TypeVar, cast, get_args
@@ -93,8 +93,8 @@ class FormatError(WorkloadError):
         super().__init__(f"{where}: {message}{shown}")
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword arguments survive pickling
-        state = (self.path, self.message, self.line, self.field, self.text)
-        return (_format_error, state)
+        place = {"line": self.line, "field": self.field, "text": self.text}
+        return partial(type(self), self.path, self.message, **place), ()
 
 
 class ParameterError(WorkloadError):
@@ -384,9 +384,7 @@ def quoted(value: object, most: int = 60) -> str:
 def one_line(text: str, most: int = _LONGEST) -> str:
     """Escape what is no printable character, and leave out the middle of a very long text."""
     text = printable(text)
-    if len(text) <= most:
-        return text
-    return f"{text[: most - _END - 1]}…{text[-_END:]}"
+    return text if len(text) <= most else f"{text[: most - _END - 1]}…{text[-_END:]}"
 
 
 def printable(text: str) -> str:
@@ -400,9 +398,3 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _format_error(
-    path: str, message: str, line: int | None, field: str | None, text: str | None
-) -> FormatError:
-    return FormatError(path, message, line=line, field=field, text=text)

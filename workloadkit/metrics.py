@@ -63,9 +63,7 @@ def slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
     >>> slowdown([0, 90, 5, 0], [1, 10, 0, 0]).tolist()
     [1.0, 10.0, 5.0, 1.0]
     """
-    run = np.asarray(run, dtype=np.float64)
-    response = np.asarray(wait, dtype=np.float64) + run
-    return np.maximum(response / np.maximum(run, SHORTEST_RUN), 1.0)
+    return bounded_slowdown(wait, run, bound=SHORTEST_RUN)
 
 
 def expansion_factor(wait: ArrayLike, requested_time: ArrayLike) -> NDArray[np.float64]:
@@ -126,22 +124,17 @@ def lawson_slowdown(wait: ArrayLike, run: ArrayLike) -> NDArray[np.float64]:
 
 
 def slowdown_ratio(slowdown: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
-    """Gain of another schedule for each job, by Lawson and Smirni [1]_: (s - o) / min(s, o).
+    """Gain of another schedule for each job, by Lawson and Smirni: (s - o) / min(s, o).
 
     Parameters
     ----------
     slowdown, other : array_like, shape (n_jobs,)
-        `lawson_slowdown` of each job under the one schedule and under the other.
+        `lawson_slowdown` of each job, which has the source, under the one schedule and the other.
 
     Returns
     -------
     ndarray of float, shape (n_jobs,)
         Positive if the other schedule served the job better.
-
-    References
-    ----------
-    .. [1] B. Lawson, E. Smirni, "Self-adaptive scheduler parameterization", Technical Report
-       TR-05-01, University of Richmond, 2005, section 2.2.
 
     Examples
     --------

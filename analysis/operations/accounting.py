@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from workloadkit.analysis.load.overview import choices
 from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import WorkloadError
-from workloadkit.executions import executions_of
+from workloadkit.executions import WITHOUT_RESULT, executions_of, outcomes_by
 from workloadkit.machine.requests import threads_of_jobs
-from workloadkit.outcomes import WITHOUT_RESULT, outcomes_by
 from workloadkit.trace import Trace, check_trace
 
 HOUR = 3600

@@ -35,7 +35,7 @@ from workloadkit.analysis.section import Columns, Figure, Section, shown, unansw
 from workloadkit.analysis.section import Table as Shown
 from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
-from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
+from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "failures", "Failed, timed-out and cancelled work"

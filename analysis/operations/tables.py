@@ -24,7 +24,7 @@ from workloadkit.analysis.operations.groups import (
 from workloadkit.analysis.waits.measures import periods
 from workloadkit.clock import DAY, Clock, interval_of
 from workloadkit.errors import check_choice
-from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
+from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 #: What waits are grouped by.

@@ -14,7 +14,7 @@ from workloadkit.analysis.section import Columns, Section, Table
 from workloadkit.cleaning.anomalies import Anomalies, find_anomalies
 from workloadkit.clock import DAY, Clock, interval_of
 from workloadkit.errors import WorkloadError
-from workloadkit.outcomes import OUTCOMES, WITHOUT_RESULT
+from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace, check_trace
 
 _MOST = 5  # of each kind

@@ -59,7 +59,7 @@ from workloadkit.analysis.reproduction.sources import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from workloadkit.settings.site import Interactive, Repeat
+    from workloadkit.settings.making import Interactive, Repeat
     from workloadkit.site import SiteDistributions
 
 SESSIONS, WEEKS, PROCS = 10, 26, 128

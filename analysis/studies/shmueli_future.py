@@ -63,7 +63,7 @@ from workloadkit.analysis.studies.shmueli_creasy import LIMITS, LONGEST
 if TYPE_CHECKING:
     import numpy as np
 
-    from workloadkit.settings.site import Interactive
+    from workloadkit.settings.making import Interactive
     from workloadkit.site.classes import JobClass
 
 USERS, WEEKS, PROCS = (100, 250), 26, 128

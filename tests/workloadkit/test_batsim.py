@@ -18,7 +18,8 @@ from tests.examples import examples
 from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
-from workloadkit.io.batsim import looks_like, reading, writing
+from workloadkit.io import batsim
+from workloadkit.io.batsim import looks_like, writing
 
 PROFILES = {
     "short": {"type": "delay", "delay": 20.2},
@@ -285,7 +286,7 @@ def test_no_utf_8():
 
 def test_more_text_than_is_believed():
     with (
-        mock.patch.object(reading, "MAX_TEXT", 50),
+        mock.patch.object(batsim, "MAX_TEXT", 50),
         pytest.raises(wk.FormatError, match="more than 1 GiB"),
     ):
         read(job())
@@ -457,10 +458,10 @@ def test_numbers_up_to_their_limits_are_believed(key, most):
 
 def test_text_up_to_its_limit_is_read():
     text = json.dumps({"jobs": [job()], "profiles": PROFILES})
-    with mock.patch.object(reading, "MAX_TEXT", len(text)):
+    with mock.patch.object(batsim, "MAX_TEXT", len(text)):
         assert read_text(text).n_jobs == 1
     with (
-        mock.patch.object(reading, "MAX_TEXT", len(text) - 1),
+        mock.patch.object(batsim, "MAX_TEXT", len(text) - 1),
         pytest.raises(wk.FormatError, match="more than 1 GiB"),
     ):
         read_text(text)

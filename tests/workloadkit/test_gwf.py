@@ -19,8 +19,8 @@ from tests.examples import examples
 from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
-from workloadkit.io.gwf import looks_like, reading, writing
-from workloadkit.io.gwf.reading import COLUMNS, SIDECAR_COLUMNS
+from workloadkit.io import gwf
+from workloadkit.io.gwf import COLUMNS, SIDECAR_COLUMNS, looks_like, writing
 
 SHARED = [field.name for field in FIELDS[:16]]
 
@@ -381,11 +381,11 @@ def test_numbers_up_to_their_limits_are_believed():
 
 
 def test_so_many_comments_are_kept_and_no_more(monkeypatch):
-    monkeypatch.setattr(reading, "MAX_COMMENT_LINES", 2)
+    monkeypatch.setattr(gwf, "MAX_COMMENT_LINES", 2)
     assert read("# a", "# b", line()).header.lines == ("; a", "; b")
     with pytest.raises(wk.FormatError, match="line 3: more than 64 MiB or a million lines"):
         read("# a", "# b", "# c", line())
-    monkeypatch.setattr(reading, "MAX_COMMENTS", 5)
+    monkeypatch.setattr(gwf, "MAX_COMMENTS", 5)
     assert read("#12", "#3", line()).header.lines == (";12", ";3")
     with pytest.raises(wk.FormatError, match="line 2: more than 64 MiB or a million lines"):
         read("#12", "#34", line())

@@ -13,13 +13,13 @@ from tests.data import DATA, needs_formats
 from workloadkit import FormatError
 from workloadkit.executions import executions_of
 from workloadkit.io.pbs import looks_like
-from workloadkit.io.pbs.requests import REQUEST_KEYS, request
-from workloadkit.io.pbs.values import (
-    Layouts,
+from workloadkit.io.pbs.lexer import Layouts, keys_and_values
+from workloadkit.io.pbs.requests import (
+    REQUEST_KEYS,
     chunks,
     hosts,
-    keys_and_values,
     kilobytes,
+    request,
     seconds,
     vnodes,
     whole,

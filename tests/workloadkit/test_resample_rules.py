@@ -16,8 +16,7 @@ from tests.data import TRACES, needs_traces
 from tests.examples import examples
 from workloadkit.clock import WEEK, Clock
 from workloadkit.resample import files
-from workloadkit.resample.drawing import _expand, _order
-from workloadkit.resample.population import choose, choose_each
+from workloadkit.resample.drawing import _expand, _order, choose, choose_each
 from workloadkit.resample.runs import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

@@ -11,8 +11,8 @@ from tests.data import needs_traces, trace_path
 from tests.oracles.resampling import Calendar
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.resample import population
-from workloadkit.resample.population import Placements
+from workloadkit.resample import drawing
+from workloadkit.resample.drawing import Placements
 from workloadkit.simulation.populations import Resampled
 from workloadkit.simulation.populations.pooled import log_of
 from workloadkit.simulation.users.batches import simulated_users
@@ -86,7 +86,7 @@ def place(monkeypatch):
             incarnation = [list(each).index(u) for u in user]
             return Placements(*(np.array(x) for x in (member, incarnation, week)))
 
-        monkeypatch.setattr(population, "populate", populate)
+        monkeypatch.setattr(drawing, "populate", populate)
 
     return place
 
@@ -402,7 +402,7 @@ def test_a_user_drawn_twice_follows_the_same_jobs_each_time(monkeypatch):
         (member,) = np.flatnonzero(pools.members.user == 1)
         return Placements(np.array([member, member]), np.array([0, 1]), np.array([-5, 0]))
 
-    monkeypatch.setattr(population, "populate", populate)
+    monkeypatch.setattr(drawing, "populate", populate)
     jobs = make_log(preceding_job=[-1, -1, 2, 3, 4, -1, 6, -1, 5, 1])
     schedule = wk.simulate(
         jobs, "easy", "adjusted", population=Resampled(pause=False), procs=8, rng=1

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import DATA, needs_formats
 from workloadkit import FormatError
-from workloadkit.io.sge import looks_like, reader
+from workloadkit.io import sge
+from workloadkit.io.sge import looks_like
 from workloadkit.io.sge.lexer import parted, requested
 
 ZERO = 1_425_513_600
@@ -351,7 +352,7 @@ def test_tasks_of_a_job_whose_end_is_unknown_are_folded_too():
 
 @pytest.mark.parametrize("block", [1, 300, 1 << 20])  # in bytes: also before blocks with tasks
 def test_no_more_parallel_jobs_are_held_than_stated(monkeypatch, block):
-    monkeypatch.setattr(reader, "_HELD", 2)
+    monkeypatch.setattr(sge, "_HELD", 2)
     monkeypatch.setattr("workloadkit.io.lines.BLOCK", block)
     lines = [line(job_number=number, **MASTER) for number in range(5)]
     trace = read(*lines, task(1, job_number=0, **MASTER), task(1, job_number=4, **MASTER))

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli.choosing import chosen
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     check_outputs,
+    chosen,
     output_option,
     report_written,
     write_json,

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from workloadkit.cli import choosing
 from workloadkit.cli.commands import RARE, SHARED, Command, show_whole_help
-from workloadkit.cli.common import duration
+from workloadkit.cli.common import CHOOSING, choosing, duration
 from workloadkit.cli.configuration import configure, words
 from workloadkit.cli.output import set_verbosity
 from workloadkit.errors import ParameterError, WorkloadError
@@ -232,8 +231,8 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Callable[..., None]:
     """Give a command the options of every command, and those that choose jobs of its logs."""
     own = signature(command)
-    added = dict.fromkeys(choosing.OPTIONS if chooses else ())
-    options = {name: (choosing.OPTIONS[name], None) for name in added} | _SHARED
+    added = dict.fromkeys(CHOOSING if chooses else ())
+    options = {name: (CHOOSING[name], None) for name in added} | _SHARED
     parameters = [
         *own.parameters.values(),
         *(
@@ -244,7 +243,7 @@ def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Calla
 
     @wraps(command)
     def run(**given: Any) -> None:
-        with choosing.choosing(**{name: given[name] for name in added}):
+        with choosing(**{name: given[name] for name in added}):
             command(**{name: value for name, value in given.items() if name not in options})
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workloadkit.executions import EXECUTIONS, NUMBERS, RESIZED, executions_text
+from workloadkit.executions import EXECUTIONS, NUMBERS, RESIZED, executions_text, outcomes_by
 from workloadkit.fields import BURST_STATUS, COMPLETED, UNKNOWN
 from workloadkit.io.records import Records
-from workloadkit.outcomes import outcomes_by
 from workloadkit.record_fields import RECORD_FIELDS
 from workloadkit.trace import Trace
 

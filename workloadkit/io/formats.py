@@ -17,8 +17,7 @@ from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Forma
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.io.swf import read_swf
-from workloadkit.io.wkt import read_wkt
-from workloadkit.io.wkt.reading import MAGIC
+from workloadkit.io.wkt import MAGIC, read_wkt
 from workloadkit.trace import Trace
 
 _SEEN = 1 << 16  # bytes used to recognize the format

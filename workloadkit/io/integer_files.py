@@ -17,6 +17,7 @@ from workloadkit.errors import FormatError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.lines import decoded_line
 from workloadkit.io.swf.reading import (
     BLANK_LINES,
     BYTE_ORDER_MARK,
@@ -207,7 +208,7 @@ def read_integers(source: Source, form: LineForm) -> tuple[list[dict[str, Any]],
             comment_bytes += len(comment)
             if comment_bytes > MAX_COMMENTS or len(comments) == MAX_COMMENT_LINES:
                 raise FormatError(path, "too many comments", line=number)
-            comments.append(_decoded(comment))
+            comments.append(decoded_line(comment))
         if data.strip():
             thing = _parsed(data, path, number, form, first=not things)
             if thing["number"] in things:
@@ -265,19 +266,19 @@ def _parsed(data: bytes, path: str, number: int, form: LineForm, *, first: bool)
 
     tokens = data.split()
     if b"\r" in data.rstrip():
-        raise refuse("a carriage return within the line", None, _decoded(data.strip()))
+        raise refuse("a carriage return within the line", None, decoded_line(data.strip()))
     values = []
     for i, token in enumerate(tokens):
         field = form.fields[i] if i < len(form.fields) else form.rest
         if not _INTEGER.fullmatch(token):
-            raise refuse("not an integer", field, _decoded(token))
+            raise refuse("not an integer", field, decoded_line(token))
         if len(token) > 19:  # Python limits the digits of integers
-            raise refuse("out of range", field, _decoded(token))
+            raise refuse("out of range", field, decoded_line(token))
         values.append(int(token))
     least = len(form.fields) + 1
     if len(values) < least:
         columns = plural(len(values), "column")
-        raise refuse(f"{columns}; {form.thing} has at least {least}", None, _decoded(data))
+        raise refuse(f"{columns}; {form.thing} has at least {least}", None, decoded_line(data))
     thing: dict[str, Any] = dict(zip(form.fields, values, strict=False))
     rest = tuple(values[len(form.fields) :])
     thing[form.rest] = () if rest == (UNKNOWN,) else rest
@@ -285,10 +286,3 @@ def _parsed(data: bytes, path: str, number: int, form: LineForm, *, first: bool)
         field, message, value = fault
         raise refuse(message, field, value)
     return thing
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")

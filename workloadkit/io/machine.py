@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from workloadkit.errors import FormatError, WorkloadError, WorkloadWarning, among
-from workloadkit.io.companions import Companion
 from workloadkit.io.files import Source, is_file, source_path, writing
+from workloadkit.io.sidecar import Companion
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.machine.description import MachineDescription, NodeType, Partition, Switch
 

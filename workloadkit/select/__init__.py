@@ -9,7 +9,6 @@ An expression is parsed with positions, and never evaluated by Python. Its gramm
     item       = value [ ".." value ] ;        sign = "=" | "!=" | "<" | "<=" | ">" | ">=" ;
 """
 
-from workloadkit.select.choice import Choice, choose
 from workloadkit.select.conditions import (
     Condition,
     FieldComparison,
@@ -19,7 +18,7 @@ from workloadkit.select.conditions import (
     Not,
     OneOf,
 )
-from workloadkit.select.parser import parse
+from workloadkit.select.parser import Choice, choose, parse
 from workloadkit.select.values import ALIASES, COMPARED_WITH, KINDS, Date, Range, kinds_of
 
 __all__ = [

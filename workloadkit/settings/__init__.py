@@ -10,10 +10,9 @@ import lazy_loader
 
 if TYPE_CHECKING:
     from workloadkit.settings.common import Characterize, Compare, Crosscheck, Queueing
-    from workloadkit.settings.making import Augment, Generate
+    from workloadkit.settings.making import Augment, Generate, Kinds, Site, StaticSiteSettings
     from workloadkit.settings.resampling import Classify, Resample
     from workloadkit.settings.simulation import Check, ExperimentSettings, Simulate, Sweep
-    from workloadkit.settings.site import Kinds, Site, StaticSiteSettings
 
 __all__ = [
     "Augment",
@@ -37,10 +36,9 @@ __getattr__, _, _ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "common": ["Characterize", "Compare", "Crosscheck", "Queueing"],
-        "making": ["Augment", "Generate"],
+        "making": ["Augment", "Generate", "Kinds", "Site", "StaticSiteSettings"],
         "resampling": ["Classify", "Resample"],
         "simulation": ["Check", "ExperimentSettings", "Simulate", "Sweep"],
-        "site": ["Kinds", "Site", "StaticSiteSettings"],
     },
 )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.site_samples import Samples
 from workloadkit.errors import ParameterError, WorkloadError, check_choice, plural, quoted
-from workloadkit.settings.site import Classes, GoingOn, Joint, Pools
+from workloadkit.settings.making import Classes, GoingOn, Joint, Pools
 from workloadkit.site.classes import (
     BEFORE,
     KINDS,

@@ -13,8 +13,8 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
 from workloadkit.sample import load_sample
 from workloadkit.sessions import delimit_sessions, think_times
+from workloadkit.settings.making import Kinds
 from workloadkit.settings.setting import takes
-from workloadkit.settings.site import Kinds
 from workloadkit.site.classes import BEFORE, KINDS, PERIODS, UNKNOWN_PERIOD, JobClass
 from workloadkit.site.distributions import (
     CYCLES,

@@ -8,20 +8,40 @@ import numpy as np
 import pandas as pd
 
 from workloadkit.errors import WorkloadWarning
-from workloadkit.fields import MAX_TIME, UNKNOWN
+from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
 from workloadkit.io.files import writing
-from workloadkit.io.gwf.reading import (
-    LEGEND,
-    OF_THE_LOG,
-    SHARED,
-    SIDECAR_COLUMNS,
-    SINCE_1970,
-    SINCE_1970_FROM,
-)
 from workloadkit.io.names import as_whole
-from workloadkit.io.swf.writing import field_texts, header_text
-from workloadkit.io.written_header import header_without_bursts
+from workloadkit.io.swf.writing import field_texts, header_text, header_without_bursts
 from workloadkit.trace import Trace, check_trace
+
+# The columns of the Grid Workloads Format, and the comments that describe them.
+
+#: Names of the columns.
+COLUMNS = (
+    *("JobID", "SubmitTime", "WaitTime", "RunTime", "NProcs", "AverageCPUTimeUsed", "UsedMemory"),
+    *("ReqNProcs", "ReqTime", "ReqMemory", "Status", "UserID", "GroupID", "ExecutableID"),
+    *("QueueID", "PartitionID", "OrigSiteID", "LastRunSiteID", "JobStructure"),
+    *("JobStructureParams", "UsedNetwork", "UsedLocalDiskSpace", "UsedResources", "ReqPlatform"),
+    *("ReqNetwork", "ReqLocalDiskSpace", "ReqResources", "VOID", "ProjectID"),
+)
+
+#: Job fields that the format has columns for, in order.
+SHARED = FIELDS[:16]
+#: Number of columns with quantities; the status and names follow.
+N_NUMBERS = 10
+
+#: Columns without a field in SWF.
+SIDECAR_COLUMNS = COLUMNS[len(SHARED) :]
+
+#: Submit times from here on are seconds since 1970, not seconds of the log: no log has its first
+#: job after three years. [s]
+SINCE_1970_FROM = 10**8
+
+
+#: Comments written into every file.
+SINCE_1970 = "# SubmitTime: in seconds since 1970"
+OF_THE_LOG = "# SubmitTime: in seconds of the log"
+LEGEND = "# " + "\t".join(COLUMNS)
 
 _ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from workloadkit.io.cells import Cells, Lines
 from workloadkit.io.lines import Block
-from workloadkit.io.pbs.lexer import LexedLines, Lexer
+from workloadkit.io.pbs.lexer import N_DATE, Layouts, LexedLines, Lexer, Values
 from workloadkit.io.pbs.rows import (
     ENDED,
     KEYS,
     LAST,
-    N_DATE,
     NEXT,
     Phase,
     cancelled,
@@ -30,7 +29,6 @@ from workloadkit.io.pbs.rows import (
     submission,
     submissions,
 )
-from workloadkit.io.pbs.values import Layouts, Values
 from workloadkit.io.records import Records
 from workloadkit.io.resizing import split_runs
 

@@ -4,15 +4,85 @@ Lines of any other form, with blanks or quotes in values, or characters outside 
 one by one.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.io.cells import Cells, Lines
-from workloadkit.io.pbs.rows import N_DATE
-from workloadkit.io.pbs.values import keys_and_values
+
+#: Characters of the date of a line.
+N_DATE = 19
+
+_KEY = re.compile(r"[A-Za-z_][\w.-]*=")
+_QUOTES = ('"', "'")
+
+#: A repeated key is caused by a blank in a job name; for these keys the first value is right.
+_BEFORE_THE_JOB_NAME = ("user", "group", "account", "project")
+
+
+def keys_and_values(text: str) -> dict[str, str]:
+    r"""Return the values of a record by key: ``key=value`` pairs separated by blanks.
+
+    A key is a letter or underscore followed by letters, digits, ``_``, ``.`` and ``-``, at the
+    start of a word. Text without a key belongs to the preceding value; quotes around a value are
+    removed, and text between them contains no keys.
+
+    Examples
+    --------
+    >>> keys_and_values('user=al jobname=my job account="a=1 b=2" queue=x')
+    {'user': 'al', 'jobname': 'my job', 'account': 'a=1 b=2', 'queue': 'x'}
+    """
+    words = text.split()
+    try:
+        found = dict([word.split("=", 1) for word in words])
+    except ValueError:  # a word without a key
+        return _odd_keys_and_values(words)
+    if len(found) < len(words):
+        return _odd_keys_and_values(words)
+    if "='" in text:
+        return _odd_keys_and_values(words)
+    at = text.find('="')
+    while at >= 0:
+        key = text[text.rfind(" ", 0, at) + 1 : at]
+        value = found.get(key, "")
+        if len(value) < 2 or value[0] != '"' or value[-1] != '"':  # the value contains blanks
+            return _odd_keys_and_values(words)
+        found[key] = value[1:-1]
+        at = text.find('="', at + 2)
+    return found
+
+
+def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
+    """Parse values with blanks, quoted or not, in time linear in the number of words."""
+    last_quote = {
+        quote: max((i for i, word in enumerate(words) if word.endswith(quote)), default=-1)
+        for quote in _QUOTES
+    }
+    found: dict[str, list[str]] = {}
+    parts: list[str] = []
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if match := _KEY.match(word):
+            key, value = match[0][:-1], word[match.end() :]
+            quote = value[:1]
+            parts = [value]
+            if last_quote.get(quote, -1) >= i + (value == quote):  # otherwise it is an apostrophe
+                parts = [value[1:]]
+                while not parts[-1].endswith(quote):
+                    i += 1
+                    parts.append(words[i])
+                parts[-1] = parts[-1][:-1]
+            if key not in found or key not in _BEFORE_THE_JOB_NAME:
+                found[key] = parts
+        else:
+            parts.append(word)
+        i += 1
+    return {key: " ".join(parts) for key, parts in found.items()}
+
 
 _BLANK, _SEMICOLON, _QUOTE, _APOSTROPHE = map(ord, " ;\"'")
 _SEPARATORS = (_BLANK, _SEMICOLON, _SEMICOLON, _SEMICOLON)
@@ -192,3 +262,75 @@ def _matching(
         if not same.all():
             alive = alive[same]
     return alive
+
+
+# Extract the values of given keys from many records with mostly the same order.
+
+Values = tuple[str | None, ...]
+
+_MOST_LEARNT = 100  # of records with a learnt order
+_MOST_TRIED = 4  # orders tried per number of words
+_FREE = 20  # orders learnt unconditionally
+_USE = 200  # uses of known orders that allow one more to be learnt
+
+
+class Layouts:
+    """The orders of keys in records, learnt from the records.
+
+    A record with a known order is split by one regular expression, which matches no other order;
+    other records are read by `keys_and_values`, with the same result.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Keys to extract.
+
+    Examples
+    --------
+    >>> layouts = Layouts(["ctime", "user", "start"])
+    >>> [layouts.values(text) for text in ("user=al ctime=5", "user=bo ctime=7", "ctime=9")]
+    [('5', 'al', None), ('7', 'bo', None), ('9', None, None)]
+    """
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = tuple(keys)
+        self.known: dict[int, list[tuple[Callable, tuple[int, ...]]]] = {}  # by the blanks
+        self.n_learnt = self.n_used = 0
+
+    def values(self, text: str) -> Values:
+        """Return the values of the keys, None if missing."""
+        known = self.known.get(text.count(" "), [])
+        for i, (match_all, groups) in enumerate(known):
+            if match := match_all(text):
+                if i:
+                    known.insert(0, known.pop(i))
+                self.n_used += 1
+                values: Values = match.group(*groups)
+                return values
+        found = keys_and_values(text)
+        if self.n_learnt < _FREE + self.n_used // _USE:
+            self.learn(text, found)
+        return tuple(map(found.get, self.keys))
+
+    def learn(self, text: str, found: dict[str, str]) -> None:
+        """Learn the order of keys of a record, unless a value contains blanks."""
+        words = text.split(" ")
+        if not len(found) == len(words) <= _MOST_LEARNT:
+            return
+        parts = []
+        for word, (key, value) in zip(words, found.items(), strict=True):
+            if word == f"{key}={value}" and not value.startswith(('"', "'")):
+                shape = r"(?![\"'])(\S*+)"
+            elif word == f'{key}="{value}"':
+                shape = r'"([^"\s]*+)"'
+            else:
+                return
+            parts.append(f"{re.escape(key)}={shape}")
+        number = {key: group for group, key in enumerate(found, 1)}
+        never = len(parts) + 1  # this group never matches, so it is None
+        groups = tuple(number.get(key, never) for key in self.keys)
+        pattern = re.compile(" ".join(parts) + r"(?:(?!)(.))?")
+        tried = self.known.setdefault(len(words) - 1, [])
+        tried.insert(0, (pattern.fullmatch, groups))
+        del tried[_MOST_TRIED:]
+        self.n_learnt += 1

@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
 from workloadkit.io.cells import Cells
 from workloadkit.io.names import n_tasks
-from workloadkit.io.pbs.requests import GRANT_KEYS, REQUEST_KEYS, Grant, Request, grant, request
-from workloadkit.io.pbs.values import Values, kilobytes, seconds, whole
+from workloadkit.io.pbs.lexer import N_DATE, Values
+from workloadkit.io.pbs.requests import (
+    GRANT_KEYS,
+    REQUEST_KEYS,
+    Grant,
+    Request,
+    grant,
+    kilobytes,
+    request,
+    seconds,
+    whole,
+)
 from workloadkit.io.records import Records
 from workloadkit.io.resizing import Part
 
@@ -25,9 +35,6 @@ _ARRAY = re.compile(r"(\d+)(?:\[([\d,:-]*)\]|-(\d+))", re.ASCII)
 _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
 _DIGITS_OF_DATE = [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]
-
-#: Characters of the date of a line.
-N_DATE = 19
 
 _MINUTE = 60.0
 _QUARTER = 900.0

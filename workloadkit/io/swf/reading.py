@@ -5,39 +5,26 @@ and short logs, and detects and repairs invalid lines.
 """
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from math import nan
 from operator import itemgetter
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.checkpoints import are_bursts
 from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import SHORT, TORN, Repair
-from workloadkit.io.files import (
-    CHUNK,
-    Source,
-    digested_chunks,
-    file_size,
-    log_name,
-    source_path,
-)
-from workloadkit.io.lines import NULS, without_nuls
-from workloadkit.io.machine import with_machine
-from workloadkit.io.sidecar import with_sidecar
+from workloadkit.io.files import CHUNK, log_name
+from workloadkit.io.lines import NULS, decoded_line, without_nuls
+from workloadkit.io.swf.further import NUMBER, FurtherColumns
 from workloadkit.trace import Columns, Trace
-from workloadkit.utility import RULES, Utilities, broken_rules
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 #: Longest accepted line. [bytes]
 MAX_LINE = 1 << 20
@@ -63,89 +50,16 @@ _pick_measured = itemgetter(*(field.column - 1 for field in _MEASURED))
 _pick_identifiers = itemgetter(*(field.column - 1 for field in _IDENTIFIERS))
 
 _PLAIN = b"0123456789+-. \t\r\n"
-# Possessive quantifiers keep the time linear for invalid numbers.
-_NUMBER = re.compile(rb"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 _INTEGER = re.compile(rb"[-+]?\d+")
 BLANK_LINES = re.compile(rb"(?:[ \t\r]*+\n)++")
 _SEMICOLON = ord(";")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INT64_MAX = 2**63 - 1
 
-# Faults of the columns after the 18th, including violated rules of utility functions.
-_FAULTS = (*RULES, "not all are numbers", "an odd number of columns")
-_NO_NUMBERS, _ODD = len(RULES), len(RULES) + 1
-_MOST_MORE = 32  # maximum number of columns kept after the 18th
-
 _Row = tuple[list[float], list[int]]
 
 
-def read_swf(source: Source, *, strict: bool = False) -> Trace:
-    r"""Read a log in the Standard Workload Format [1]_.
-
-    Repairs are made where possible and listed in `Trace.repairs`; nothing is dropped silently.
-    Jobs out of order are sorted by submit time, missing trailing columns become unknown, comments
-    among the jobs move to the end of the header. Columns beyond the 18th are the points of a
-    utility function (``0 v1 t2 v2 …``, times increasing, values not increasing), or else are kept
-    in `Trace.sidecar` as ``field_19`` to ``field_50`` at most. A side-car of the file (suffix
-    ``.parquet``) is read, too. Lines of status 2, 3 and 4 are the bursts of a checkpointed job if
-    exactly one other line has the same job number (the summary line), and exit codes otherwise. A
-    last line without newline that lacks columns, or the end of a number, is left out as truncated
-    (unless no line has all columns).
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        ``-`` is standard input. gzip, bzip2, xz and Zstandard are recognized from the content.
-    strict : bool, default False
-        Raise an error at the first violation of the standard's form: a number of columns other
-        than 18, decimals except in the average CPU time, negative numbers other than -1, job
-        numbers or submit times out of order, comments among the jobs, a truncated file.
-
-    Raises
-    ------
-    FormatError
-        With the line, the field and the text of an invalid value or a number out of range; for a
-        line over 1 MiB or comments over 64 MiB; for a file that is missing, truncated, binary or
-        without jobs.
-
-    References
-    ----------
-    .. [1] S. J. Chapin et al., "Benchmarks and standards for the evaluation of parallel job
-       schedulers", JSSPP 1999, section 2.3.
-
-    Examples
-    --------
-    >>> import io
-    >>> text = b"; MaxProcs: 8\n1 60 5 30 4\n2 0 0 90 8\n"
-    >>> trace = read_swf(io.BytesIO(text))
-    >>> trace.jobs["job"].tolist()
-    [2, 1]
-    >>> for repair in trace.repairs:
-    ...     print(repair)
-    missing columns at the end taken as unknown (2 times, first on line 2)
-    jobs out of order sorted by submit time (once, on line 3)
-    """
-    reader = _Reader(source_path(source), file_size(source), strict=strict)
-    reader.read_all(digested_chunks(source, reader.digest))
-    trace = reader.trace()
-    if not isinstance(source, str | os.PathLike):
-        return trace
-    return with_machine(with_sidecar(trace, source), source)
-
-
-def looks_like(first_lines: list[str]) -> bool:
-    """Whether the first line of a file is a comment or begins with a number; so if there is none.
-
-    Examples
-    --------
-    >>> looks_like(["", "; Version: 2.2"]), looks_like(["7 0 5"]), looks_like(["a,b"])
-    (True, True, False)
-    """
-    tokens = next((line.split() for line in first_lines if line.strip()), [";"])
-    return tokens[0][0] == ";" or _NUMBER.fullmatch(tokens[0].encode()) is not None
-
-
-class _Reader:
+class SwfReader:
     """A log while it is read: columns and repairs so far."""
 
     def __init__(self, path: str, n_bytes: int, *, strict: bool) -> None:
@@ -166,13 +80,7 @@ class _Reader:
         self.comments: list[str] = []
         self.comment_bytes = 0
         self.others: Counter[int] = Counter()  # other lines, by the number of jobs before them
-        self.more: list[NDArray] = []  # numbers after the 18th column
-        self.n_more = np.empty(0, np.int64)  # number of these per job of the chunk
-        self.with_more: list[
-            NDArray
-        ] = []  # jobs with such columns, in file order, and their number
-        self.words: list[dict[int, str]] = []  # columns that are not numbers, by position and job
-        self.room_for_more = np.empty(0)
+        self.further = FurtherColumns()
         self.repairs: dict[str, tuple[int, int]] = {}  # count and first line, by kind
 
     def read_all(self, chunks: Iterator[bytes]) -> None:
@@ -195,7 +103,7 @@ class _Reader:
                 rest = b""
             rest += chunk[whole:]
             if len(rest) > MAX_LINE:
-                self.read_line(rest + b"\n")  # raises an error
+                self.read_line(rest + b"\n", self.n_jobs)  # raises an error
         if self.is_torn(rest):
             self.n_lines += 1
             self.depart("the file is truncated: its last line is incomplete", TORN)
@@ -211,7 +119,7 @@ class _Reader:
         n_short, _ = self.repairs.get(SHORT, (0, 0))
         if not tokens or b";" in rest or n_short == self.n_jobs:
             return False
-        return len(tokens) < len(FIELDS) or not _NUMBER.fullmatch(tokens[-1])
+        return len(tokens) < len(FIELDS) or not NUMBER.fullmatch(tokens[-1])
 
     def read(self, text: bytes) -> None:
         """Read whole lines."""
@@ -219,9 +127,7 @@ class _Reader:
             self.depart("begins with a byte order mark", "byte order mark skipped", line=1)
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
-        most = len(text) // (2 * MIN_COLUMNS) + 1  # jobs
-        if most > self.n_more.size:
-            self.n_more = np.empty(most, np.int64)
+        self.further.begin(most=len(text) // (2 * MIN_COLUMNS) + 1)
         at = 0
         while at < len(text):
             if self.is_full:
@@ -231,20 +137,17 @@ class _Reader:
                 if at == len(text) or self.is_full:
                     continue
             end = text.index(b"\n", at) + 1
-            n_before = len(self.more)
-            row = self.read_line(text[at:end])
+            row = self.read_line(text[at:end], first_job)
             at = end
             if row is not None:
                 job = self.n_jobs - 1
                 self.measured[:, job], self.identifiers[:, job] = row
-                self.n_more[job - first_job] = sum(map(len, self.more[n_before:]))
             elif blank := BLANK_LINES.match(text, at):  # fast path for many blank lines
                 n_blank = text.count(b"\n", at, blank.end())
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
-        if self.more and (jobs := np.flatnonzero(self.n_more[: self.n_jobs - first_job])).size:
-            self.with_more.append(np.stack([first_job + jobs, self.n_more[jobs]]))
+        self.further.end(first_job, self.n_jobs)
 
     @property
     def is_full(self) -> bool:
@@ -274,11 +177,9 @@ class _Reader:
         """
         from workloadkit._kernels.swf import JobColumns, parse_lines
 
-        if self.room_for_more.size < len(text) // 2:
-            self.room_for_more = np.empty(len(text) // 2)
         n_before = self.n_jobs
-        n_more_of = self.n_more[n_before - first_job :]
-        columns = JobColumns(self.measured, self.identifiers, self.room_for_more, n_more_of)
+        room, n_of = self.further.room(len(text) // 2), self.further.n_of[n_before - first_job :]
+        columns = JobColumns(self.measured, self.identifiers, room, n_of)
         at, self.n_jobs, self.last_job, self.last_submit, n_more = parse_lines(
             np.frombuffer(text, np.uint8),
             at,
@@ -290,12 +191,15 @@ class _Reader:
             n_before,
         )
         if n_more:
-            self.more.append(self.room_for_more[:n_more].copy())
+            self.further.numbers.append(room[:n_more].copy())
         self.n_lines += self.n_jobs - n_before
         return at
 
-    def read_line(self, line: bytes) -> _Row | None:
-        """Read any line; return the measured fields and identifiers if it is a job."""
+    def read_line(self, line: bytes, first_job: int) -> _Row | None:
+        """Read any line; return the measured fields and identifiers if it is a job.
+
+        `first_job` is the first job of the text.
+        """
         self.n_lines += 1
         if len(line) > MAX_LINE + 1:  # without the newline
             raise FormatError(self.path, "a line of more than 1 MiB", line=self.n_lines)
@@ -308,10 +212,11 @@ class _Reader:
             return None
         if b"\r" in data.rstrip():
             self.refuse("a carriage return within the line", text=data)
-        if not self.strict and len(tokens) > len(FIELDS):
-            self.keep_more(tokens[len(FIELDS) :])
+        more = [] if self.strict else tokens[len(FIELDS) :]
+        if more:
             tokens = tokens[: len(FIELDS)]
             data = b" ".join(tokens)
+        self.further.keep(more, self.n_jobs, first_job)
         row = None if self.strict or semicolon else _plain_row(data, tokens)
         if row is None:
             row = self.read_odd_line(tokens)
@@ -322,14 +227,6 @@ class _Reader:
         measured = [nan if value == UNKNOWN else value for value in measured]
         measured[_SUBMIT] = submit
         return measured, identifiers
-
-    def keep_more(self, tokens: list[bytes]) -> None:
-        """Keep the columns after the 18th of a job."""
-        numbers = _numbers(tokens)
-        self.more.append(numbers)
-        for place in np.flatnonzero(np.isnan(numbers[:_MOST_MORE])).tolist():
-            self.words += [{} for _ in range(place + 1 - len(self.words))]
-            self.words[place][self.n_jobs] = tokens[place].decode("utf-8", "replace")
 
     def read_odd_line(self, tokens: list[bytes]) -> _Row:
         """Read a job of any form, or raise an error."""
@@ -348,7 +245,7 @@ class _Reader:
 
     def number(self, field: Field, token: bytes) -> float:
         """Read one number of a job."""
-        if not _NUMBER.fullmatch(token):
+        if not NUMBER.fullmatch(token):
             self.refuse("not a number" + self.hint, field, token)
         whole = _INTEGER.fullmatch(token) is not None
         if self.strict and not whole and field.name != "cpu":
@@ -393,11 +290,7 @@ class _Reader:
             self.refuse("more than a million lines of comments")
         if self.n_jobs or behind_job:
             self.depart("a comment among the jobs", "comments among the jobs moved to the header")
-        comment = comment.rstrip(b"\r\n")
-        try:
-            self.comments.append(comment.decode())
-        except UnicodeDecodeError:
-            self.comments.append(comment.decode("latin-1"))
+        self.comments.append(decoded_line(comment.rstrip(b"\r\n")))
 
     def depart(self, problem: str, repair: str, *, line: int | None = None, count: int = 1) -> None:
         """Count a repair; in strict mode, raise an error instead."""
@@ -435,7 +328,7 @@ class _Reader:
             column = self.columns.pop(field.name)
             bursts[field.name] = column[burst]
             jobs[field.name] = column[rows]
-        riding = self.after_the_columns(rows) if self.with_more else {}
+        riding = self.further.tables(rows, self.n_jobs, self.repair_of)
         return Trace(
             Columns(jobs),
             Header(tuple(self.comments)),
@@ -459,98 +352,25 @@ class _Reader:
             kinds["unknown submit times (-1) kept as second -1"] = (submit == UNKNOWN) & ~bursts
         for kind, odd in kinds.items():
             if odd.any():
-                first_line = self.line_of(int(np.argmax(odd)))
-                self.repairs[kind] = (int(odd.sum()), first_line)
+                self.repair_of(kind, int(odd.sum()), int(np.argmax(odd)))
 
     def arrange(self) -> tuple[NDArray | slice, NDArray | slice]:
         """Return the lines that are bursts, and the lines that are jobs in order of submission."""
         job, submit, status = (self.columns[name] for name in ("job", "submit", "status"))
-        burst = _bursts(job, submit, status)
+        burst = are_bursts(job, submit, status)
         if not burst.any() and (submit[1:] >= submit[:-1]).all():
             return slice(0), slice(None)  # file order; avoids a copy
         rows = np.flatnonzero(~burst)
         late = submit[rows] < np.maximum.accumulate(submit[rows])
         if late.any():
-            line = self.line_of(int(rows[np.argmax(late)]))
-            self.repairs["jobs out of order sorted by submit time"] = (int(late.sum()), line)
+            first = int(rows[np.argmax(late)])
+            self.repair_of("jobs out of order sorted by submit time", int(late.sum()), first)
             rows = rows[np.argsort(submit[rows], kind="stable")]
         return np.flatnonzero(burst), rows
 
-    def after_the_columns(self, rows: NDArray | slice) -> "dict[str, pd.DataFrame]":
-        """Return the columns after the 18th: utility functions, and others for the side-car.
-
-        Parameters
-        ----------
-        rows : ndarray or slice
-            The lines that are jobs, in the order of the table.
-        """
-        import pandas as pd
-
-        jobs = np.arange(self.n_jobs)[rows]
-        place = np.full(self.n_jobs, -1)
-        place[jobs] = np.arange(jobs.size)
-        job, n_more = np.concatenate(self.with_more, axis=1)
-        numbers = np.concatenate(self.more)
-        in_burst = place[job] < 0
-        if in_burst.any():
-            repair = "columns of bursts after the 18th left out"
-            self.repairs[repair] = (int(in_burst.sum()), self.line_of(int(job[in_burst][0])))
-            numbers = numbers[np.repeat(~in_burst, n_more)]
-            job, n_more = job[~in_burst], n_more[~in_burst]
-        fault = _faults(n_more, numbers)
-        for code in dict.fromkeys(fault[fault > 0].tolist()):  # in order of first lines
-            found = job[fault == code]
-            repair = (
-                f"columns after the 18th kept in the side-car, no utility function: {_FAULTS[code]}"
-            )
-            self.repairs[repair] = (found.size, self.line_of(int(found[0])))
-        right = fault == 0
-        time, value = numbers[np.repeat(right, n_more)].reshape(-1, 2).T
-        row = np.repeat(place[job[right]], n_more[right] // 2)
-        order = np.argsort(row, kind="stable")
-        points = {"row": row[order], "time": time[order], "value": value[order]}
-        riding = {"utility": pd.DataFrame(points, copy=False)}
-        if not right.all():
-            others = numbers[np.repeat(~right, n_more)]
-            riding["sidecar"] = self.further_fields(jobs, job[~right], n_more[~right], others)
-        return riding
-
-    def further_fields(
-        self,
-        jobs: NDArray[np.int64],
-        job: NDArray[np.int64],
-        n_more: NDArray[np.int64],
-        numbers: NDArray[np.float64],
-    ) -> "pd.DataFrame":
-        """Return a column for each position after the 18th: numbers, or texts if any is not one.
-
-        Parameters
-        ----------
-        jobs : ndarray of int64
-            Jobs of the table, in order, as positions in the file like all arguments.
-        job, n_more : ndarray of int64, shape (n_with_more,)
-            Jobs with such columns, and their number.
-        numbers : ndarray of float64
-            Values of all these columns; NaN if not a number.
-        """
-        import pandas as pd
-
-        place = np.arange(numbers.size) - np.repeat(np.cumsum(n_more) - n_more, n_more)
-        of = np.repeat(job, n_more)
-        columns: dict[str, NDArray] = {}
-        for i in range(min(int(n_more.max()), _MOST_MORE)):
-            here = place == i
-            column = np.full(self.n_jobs, np.nan)
-            column[of[here]] = numbers[here]
-            if i < len(self.words) and (words := self.words[i]):
-                texts = ("" if np.isnan(x) else repr(x).removesuffix(".0") for x in column.tolist())
-                column = np.array(list(texts), dtype=object)
-                column[list(words)] = list(words.values())
-            columns[f"field_{len(FIELDS) + 1 + i}"] = column[jobs]
-        if (beyond := n_more > _MOST_MORE).any():
-            repair = f"columns after the {len(FIELDS) + _MOST_MORE}th left out"
-            self.repairs[repair] = (int(beyond.sum()), self.line_of(int(job[beyond][0])))
-        return pd.DataFrame(columns, copy=False)
+    def repair_of(self, kind: str, count: int, job: int) -> None:
+        """Note a repair, first in this job."""
+        self.repairs[kind] = (count, self.line_of(job))
 
     def line_of(self, row: int) -> int:
         """Return the line of a job, counted from 0 in file order."""
@@ -574,66 +394,6 @@ def _plain_row(data: bytes, tokens: list[bytes]) -> _Row | None:
     except ValueError:
         return None
     # The smallest of all limits: larger values are checked individually.
-    if max(measured) > MAX_PROCS or min(measured) < -MAX_PROCS:
-        return None
-    if max(identifiers) > _INT64_MAX or min(identifiers) < -_INT64_MAX:
+    if max(map(abs, measured)) > MAX_PROCS or max(map(abs, identifiers)) > _INT64_MAX:
         return None
     return measured, identifiers
-
-
-def _numbers(words: list[bytes]) -> NDArray[np.float64]:
-    """Return the values of decimal numbers, NaN if invalid."""
-    return np.array([float(word) if _NUMBER.fullmatch(word) else np.nan for word in words])
-
-
-def _faults(n_more: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return, for each job, the fault of its further columns as points of a utility function.
-
-    Parameters
-    ----------
-    n_more : ndarray of int64, shape (n_jobs,)
-        Number of columns per job, at least one.
-    numbers : ndarray of float64
-        NaN if not a number.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_jobs,)
-        Indices into `_FAULTS`; 0 is none.
-    """
-    fault = np.where(n_more % 2 == 1, _ODD, 0)
-    if not n_more.size:
-        return fault
-    fault[np.add.reduceat(np.isnan(numbers), np.cumsum(n_more) - n_more) > 0] = _NO_NUMBERS
-    paired = np.flatnonzero(fault == 0)
-    time, value = numbers[np.repeat(fault == 0, n_more)].reshape(-1, 2).T
-    n_points = n_more[paired] // 2
-    function = np.repeat(paired, n_points)
-    rule = broken_rules(Utilities(np.append(0, np.cumsum(n_points)), time, value))
-    broken = np.flatnonzero(rule)
-    of_function, first = np.unique(function[broken], return_index=True)
-    fault[of_function] = rule[broken[first]]
-    return fault
-
-
-def _bursts(
-    job: NDArray[np.int64], submit: NDArray[np.float64], status: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which lines are bursts of a checkpointed job, for lines in file order.
-
-    If job numbers repeat for other reasons, status 2, 3 and 4 are exit codes.
-    """
-    partial = (status >= BURST_STATUS[0]) & (status <= BURST_STATUS[-1])
-    if not partial.any():
-        return partial
-    numbers, code = np.unique(job[partial], return_inverse=True)
-    others = np.flatnonzero(~partial & np.isin(job, numbers))
-    place = np.searchsorted(numbers, job[others])
-    summed_up = np.bincount(place, minlength=numbers.size) == 1
-    summary_submit = np.empty(numbers.size)
-    summary_submit[place] = submit[others]
-    fits = (submit[partial] == UNKNOWN) | (submit[partial] == summary_submit[code])
-    # One burst that does not match shows that the repeated number has another meaning.
-    summed_up &= np.bincount(code, weights=~fits, minlength=numbers.size) == 0
-    partial[partial] = summed_up[code]
-    return partial

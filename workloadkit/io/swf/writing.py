@@ -13,10 +13,15 @@ from workloadkit.checkpoints import burst_rows
 from workloadkit.errors import WorkloadError, quoted
 from workloadkit.fields import FIELDS, UNKNOWN, Field
 from workloadkit.header import Header
-from workloadkit.io.companions import check_replaceable, remove_stale
 from workloadkit.io.files import log_name, writing
 from workloadkit.io.machine import MACHINE, machine_path, write_machine
-from workloadkit.io.sidecar import SIDECAR, sidecar_path, write_sidecar
+from workloadkit.io.sidecar import (
+    SIDECAR,
+    check_replaceable,
+    remove_stale,
+    sidecar_path,
+    write_sidecar,
+)
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, pack
 
@@ -246,3 +251,31 @@ def _bursts_behind(trace: Trace) -> dict[int, str]:
         for row, line in zip(burst_rows(trace).tolist(), _lines(table), strict=True):
             behind[row] = behind.get(row, "") + "\n" + line
     return behind
+
+
+def header_without_bursts(trace: Trace, n_jobs: int) -> Header:
+    """Return the header for a log if only some jobs, and no bursts, are written.
+
+    MaxJobs and MaxRecords are updated if they were correct.
+
+    Parameters
+    ----------
+    trace : Trace
+    n_jobs : int
+        Number of jobs that are written.
+
+    Examples
+    --------
+    >>> from workloadkit import Header, Trace
+    >>> trace = Trace.from_columns({"submit": [0, 5]}, header=Header(("; MaxJobs: 2",)))
+    >>> header_without_bursts(trace, 1).lines
+    ('; MaxJobs: 1',)
+    """
+    header = trace.header
+    n_bursts = trace.n_bursts
+    for label, before in (("MaxJobs", trace.n_jobs), ("MaxRecords", trace.n_jobs + n_bursts)):
+        if before != n_jobs and header.number(label) == before:
+            header = header.replaced(label, str(n_jobs))
+    if n_bursts and header.get("Preemption") is not None:
+        header = header.replaced("Preemption", "No")  # the written file has no bursts
+    return header

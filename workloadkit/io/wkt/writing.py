@@ -1,8 +1,10 @@
 """Write a log as a Parquet file."""
 
+import hashlib
 import io
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,49 @@ from workloadkit.io.files import writing
 from workloadkit.io.machine import as_dict
 from workloadkit.io.sidecar import KEY, words_of
 from workloadkit.io.swf.writing import check_writable, header_text
-from workloadkit.io.wkt.reading import ASCENDING, LAYOUT, REPEATING, SIDECAR, seal
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
+
+# The layout of a log as a Parquet file.
+#
+# One row per job, in the order of the log. Columns have the names of `workloadkit.fields`; one that
+# is unknown for all jobs is left out, and null is unknown. Measured columns are integers if all
+# their values are. Further columns, where the log has them: ``bursts``, a list of the partial
+# executions of a job (``place`` is the position in `Trace.bursts`); ``utility``, a list of the
+# points of its utility function; and the side-car, each name prefixed by ``sidecar_``.
+#
+# The metadata under the key ``workloadkit`` is JSON: ``wkt`` is the version of the layout,
+# ``version`` that of the package, ``header`` lists the lines of the header, ``log_sha256`` is the
+# digest of the text from which the log was read (empty for a log that was changed or made),
+# ``seal`` is the SHA-256 of the rows as stored, the header and that digest, and ``machine`` is the
+# description of the machine, if there is one (`workloadkit.io.machine`).
+
+#: First bytes of a Parquet file.
+MAGIC = b"PAR1"
+
+#: Version of the layout.
+LAYOUT = "1"
+
+#: Prefix of the columns of the side-car.
+SIDECAR = "sidecar_"
+
+#: Columns whose values increase, which are stored as differences.
+ASCENDING = ("job", "submit")
+
+#: Columns with few values, each of which is stored once.
+REPEATING = (
+    "procs", "requested_procs", "requested_time", "requested_memory", "status", "user", "group",
+    "queue", "partition",
+)  # fmt: skip
+
+
+def seal(rows: bytes | memoryview, header: Sequence[str], digest: str) -> str:
+    """Return the digest that connects the rows of a file with its header and origin."""
+    found = hashlib.sha256(rows)
+    for text in (*header, digest):
+        found.update(b"\n" + text.encode(errors="surrogatepass"))
+    return found.hexdigest()
+
 
 _ROWS_AT_A_TIME = 1 << 18  # of a row group
 
@@ -27,7 +69,7 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
 
     The file takes about 10 bytes per job and is read about twice as fast as text, four times as
     fast as compressed text. What is read back equals the log, its identity included.
-    `workloadkit.io.wkt.reading` describes the file.
+    Comments in this module describe the file.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
-    from workloadkit.resample.population import Placements
+    from workloadkit.resample.drawing import Placements
     from workloadkit.resample.runs import Resampling
 
 #: What limits the stay of temporary users.
@@ -207,7 +207,7 @@ class ResampledUsers:
 
         Their activities are computed once, and again only for another `as_workload`.
         """
-        from workloadkit.resample.population import populate
+        from workloadkit.resample.drawing import populate
 
         if (unit := self.choice.unit) != "user":
             raise ParameterError("unit", f"is {quoted(unit)}; users who react are drawn as 'user'")
@@ -240,8 +240,7 @@ class ResampledUsers:
 
         Its users are the incarnations, in the order in which they were drawn.
         """
-        from workloadkit.resample.drawing import Draw, assemble
-        from workloadkit.resample.population import Placements
+        from workloadkit.resample.drawing import Draw, Placements, assemble
 
         assert isinstance(present, DrawnPopulation)
         pools = self.resampling.pools
