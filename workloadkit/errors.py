@@ -93,7 +93,7 @@ class FormatError(WorkloadError):
         super().__init__(f"{where}: {message}{shown}")
 
     def __reduce__(self) -> tuple[object, ...]:  # keyword arguments survive pickling
-        place = {"line": self.line, "field": self.field, "text": self.text}
+        place: dict[str, Any] = {"line": self.line, "field": self.field, "text": self.text}
         return partial(type(self), self.path, self.message, **place), ()
 
 

@@ -15,7 +15,7 @@ from tests.data import format_path, needs_formats
 from tests.fuzz import mutations
 from tests.fuzz.formats import FORMATS
 from tests.workloadkit.test_lsf import record
-from workloadkit.io.cells import Lines
+from workloadkit.io.lines import Lines
 
 DUMPS = {
     "slurm": "slurm_xdmod_edgecases.sacct",

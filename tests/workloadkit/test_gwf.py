@@ -20,7 +20,8 @@ from tests.workloadkit.test_swf_properties import HEADERS, JOBS
 from workloadkit import Header, Trace
 from workloadkit.fields import FIELDS
 from workloadkit.io import gwf
-from workloadkit.io.gwf import COLUMNS, SIDECAR_COLUMNS, looks_like, writing
+from workloadkit.io.gwf import looks_like, writing
+from workloadkit.io.gwf.writing import COLUMNS, SIDECAR_COLUMNS
 
 SHARED = [field.name for field in FIELDS[:16]]
 

@@ -11,15 +11,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, check_load, check_number, parameter, quoted
+from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
-from workloadkit.experiments.grid import COLUMNS, MOST_SIMULATIONS, Cell, Grid, GridTask
+from workloadkit.experiments.grid import (
+    COLUMNS,
+    MOST_SIMULATIONS,
+    Cell,
+    Grid,
+    GridTask,
+    check_loads,
+    identified,
+    named,
+)
 from workloadkit.experiments.kept_tasks import Checkpoints
 from workloadkit.experiments.mapped import Mapped, mapping_folder
 from workloadkit.experiments.measuring import (
@@ -40,7 +48,7 @@ from workloadkit.experiments.results_file import (
 )
 from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
 from workloadkit.io.files import is_file
-from workloadkit.provenance import plain, seed_of
+from workloadkit.provenance import seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import Policy, draws
@@ -129,7 +137,7 @@ class Experiment(Displayed):
         for name, values in (given | {"metrics": self._metrics}).items():
             if not values:
                 raise ParameterError(f"no {name} given")
-        _check_loads(loads, are_factors=self._by_users)
+        check_loads(loads, are_factors=self._by_users)
         size = prod(map(len, given.values())) * self.settings.runs
         if size > MOST_SIMULATIONS:
             raise ParameterError(
@@ -223,7 +231,7 @@ class Experiment(Displayed):
                 name: described_machine(found["machine"], log) for name, log in self.logs.items()
             }
             found["machine"] = {name: machine.digest for name, machine in machines.items()}
-        return _identified(found)
+        return identified(found)
 
     def grid(self, seed: int) -> Grid:
         """Return the axes with the identity of each name, and the common settings."""
@@ -416,48 +424,3 @@ def _checkpoints(file: Path | None, grid: Grid, rows: Mapping[Cell, dict[str, An
     if file is None:
         return Checkpoints(lambda: None)
     return Checkpoints(lambda: write_results(file, grid, rows), is_written=is_file(file))
-
-
-def _check_loads(loads: Sequence[float | None], *, are_factors: bool) -> None:
-    """Check that offered loads, or factors of the number of users, are valid."""
-    for load in loads:
-        if load is not None:
-            check_number("loads", load)
-            if not 0 < load < np.inf:
-                raise ParameterError(f"loads: {load:g}; a load must be positive")
-            if not are_factors:
-                check_load("loads", load)
-    if len(set(loads)) < len(loads):
-        raise ParameterError("loads: a value is repeated")
-
-
-def _identified(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for JSON, with the identity of objects."""
-    known = str | int | float | bool | list | dict | None
-    found = {name: plain(value) for name, value in values.items()}
-    return {
-        name: value if isinstance(value, known) else identity_of(value)
-        for name, value in found.items()
-    }
-
-
-def named(kind: str, things: Any) -> dict[str, Any]:
-    """Return the items of an axis by name.
-
-    Raises
-    ------
-    ParameterError
-        If two have the same name.
-    """
-    if isinstance(things, Mapping):
-        return dict(things)
-    if isinstance(things, str):
-        things = [things]
-    found: dict[str, Any] = {}
-    for thing in things:
-        name = thing if isinstance(thing, str) else getattr(thing, "name", None)
-        name = name or type(thing).__name__
-        if name in found:
-            raise ParameterError(f"two {kind}s have the name {name}; use a mapping to name them")
-        found[name] = thing
-    return found

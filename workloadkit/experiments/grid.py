@@ -7,8 +7,10 @@ from itertools import product
 from math import inf
 from typing import Any, NamedTuple
 
-from workloadkit.errors import FormatError, ParameterError, plural, quoted
+from workloadkit.errors import FormatError, ParameterError, check_load, check_number, plural, quoted
 from workloadkit.io.strict_json import read_json
+from workloadkit.provenance import plain
+from workloadkit.simulation.noted import identity_of
 
 #: The axes; the last one varies fastest.
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
@@ -197,3 +199,51 @@ _VALID: dict[str, Callable[[Any], bool]] = {
     "runs": lambda value: type(value) is int and value > 0,
     "common": _is_common,
 }
+
+
+# The axes: their names, values and identities.
+
+
+def named(kind: str, things: Any) -> dict[str, Any]:
+    """Return the items of an axis by name.
+
+    Raises
+    ------
+    ParameterError
+        If two have the same name.
+    """
+    if isinstance(things, Mapping):
+        return dict(things)
+    if isinstance(things, str):
+        things = [things]
+    found: dict[str, Any] = {}
+    for thing in things:
+        name = thing if isinstance(thing, str) else getattr(thing, "name", None)
+        name = name or type(thing).__name__
+        if name in found:
+            raise ParameterError(f"two {kind}s have the name {name}; use a mapping to name them")
+        found[name] = thing
+    return found
+
+
+def check_loads(loads: Sequence[float | None], *, are_factors: bool) -> None:
+    """Check that offered loads, or factors of the number of users, are valid."""
+    for load in loads:
+        if load is not None:
+            check_number("loads", load)
+            if not 0 < load < inf:
+                raise ParameterError(f"loads: {load:g}; a load must be positive")
+            if not are_factors:
+                check_load("loads", load)
+    if len(set(loads)) < len(loads):
+        raise ParameterError("loads: a value is repeated")
+
+
+def identified(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for JSON, with the identity of objects."""
+    known = str | int | float | bool | list | dict | None
+    found = {name: plain(value) for name, value in values.items()}
+    return {
+        name: value if isinstance(value, known) else identity_of(value)
+        for name, value in found.items()
+    }

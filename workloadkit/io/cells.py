@@ -5,28 +5,19 @@ decoded and parsed by the function for a single field, once for each distinct te
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.lines import decoded_line
-
-#: Zero bytes before and after the text, so that eight bytes can be loaded at any place.
-PAD = 16
-
-_LONGEST_NUMBER = 15  # digits; such numbers are exact as floats
-_TENS = 10.0 ** np.arange(_LONGEST_NUMBER + 1)
-#: The character 0, eight times.
-ZEROS = np.uint64(0x3030303030303030)
-_POINTS, _ONES, _HIGH_BITS = (np.uint64(c * 0x0101010101010101) for c in (ord("."), 1, 0x80))
-_KEEP_LAST = np.array([(-1 << 8 * (8 - n)) % (1 << 64) for n in range(9)], np.uint64)
+from workloadkit.io.digits import KEEP_LAST, LONGEST_NUMBER, clock, decimals, digits, eights_of
+from workloadkit.io.lines import PAD
 
 _FEW = 64  # fields that are compared before all others
 
-# ":mm:ss", the last six of eight bytes: the colons, and where there are digits
-_CLOCK_MARKS, _CLOCK_COLONS = np.uint64(0x0000FF0000FF0000), np.uint64(0x00003A00003A0000)
-_CLOCK_DIGITS = np.uint64(0xFFFF00FFFF000000)
+
+_Plain = tuple[NDArray[np.float64], NDArray[np.bool_]]  # numbers, and which are in a plain form
 
 
 class Words(NamedTuple):
@@ -60,52 +51,6 @@ class Words(NamedTuple):
             yield np.array(column, object if isinstance(column[0], str) else None)[self.codes]
 
 
-class Lines:
-    """The lines of a block of text as bytes.
-
-    Attributes
-    ----------
-    data : bytes
-        The text, with `PAD` zero bytes before and after it.
-    chars : ndarray of uint8
-    begin, end : ndarray of int64, shape (n_lines,)
-        Places of the first character of each line, and of its line feed.
-    """
-
-    def __init__(self, text: bytes) -> None:
-        self.data = bytes(PAD) + text + bytes(PAD)
-        self.chars = np.frombuffer(self.data, np.uint8)
-        self.end = np.flatnonzero(self.chars == ord("\n"))
-        self.begin = np.append(PAD, self.end[:-1] + 1)[: self.end.size]
-        self.eights = _eights(self.data)
-        self._ascii = text.isascii()
-
-    def text(self, line: int) -> str:
-        """Return a line, decoded, without line end."""
-        return decoded_line(self.data[self.begin[line] : self.end[line]]).removesuffix("\r")
-
-    def have(self, places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
-        """Return at which positions a text begins."""
-        same = np.ones(places.size, bool)
-        for i in range(0, len(text), 8):
-            eight = text[i : i + 8]
-            mask = np.uint64((1 << 8 * len(eight)) - 1)
-            same &= (self.eights[places + i] & mask) == int.from_bytes(eight, "little")
-        return same
-
-    def odd(self) -> NDArray[np.bool_]:
-        """Return which lines contain control characters or are not ASCII, shape (n_lines,)."""
-        odd = np.zeros(self.end.size, bool)
-        n_controls = np.count_nonzero(self.chars < ord(" "))
-        if n_controls == self.end.size + 2 * PAD and self._ascii:
-            return odd
-        wrong = (self.chars < ord(" ")) | (self.chars > ord("~"))
-        places = np.flatnonzero(wrong[PAD:-PAD]) + PAD
-        places = places[self.chars[places] != ord("\n")]
-        odd[np.searchsorted(self.end, places)] = True
-        return odd
-
-
 class Cells:
     """The fields of records, by name; parsed in columns of shape (n_records,).
 
@@ -117,6 +62,8 @@ class Cells:
         Places of the first character of each field, ascending, and after the last one. A field
         that ends before it begins is missing.
     n_records : int
+    order : ndarray of int, optional
+        The places of the records in `begin` and `end`, if they have another order.
     """
 
     def __init__(
@@ -125,11 +72,12 @@ class Cells:
         begin: Mapping[str, NDArray[np.int64]],
         end: Mapping[str, NDArray[np.int64]],
         n_records: int,
+        order: NDArray[np.int64] | None = None,
     ) -> None:
         self.data, self.begin, self.end, self.n_records = data, begin, end, n_records
-        self.order: NDArray[np.int64] | None = None
+        self.order = order
         self._chars = np.frombuffer(data, np.uint8)
-        self._eights = _eights(data)
+        self._eights = eights_of(data)
         self._known: dict[str, Words] = {}
 
     @classmethod
@@ -146,9 +94,7 @@ class Cells:
             order = np.searchsorted(rows, wanted)
         begin = {name: column[rows] for name, column in self.begin.items()}
         end = {name: column[rows] for name, column in self.end.items()}
-        cells = Cells(self.data, begin, end, np.arange(self.n_records)[rows].size)
-        cells.order = order
-        return cells
+        return Cells(self.data, begin, end, np.arange(self.n_records)[rows].size, order)
 
     def with_texts(
         self, texts: Sequence[Sequence[str | None]], names: Sequence[str], order: NDArray[np.int64]
@@ -179,9 +125,7 @@ class Cells:
             begin[name] = np.append(self.begin.get(name, unknown[0]), begins)
             end[name] = np.append(self.end.get(name, unknown[1]), np.where(known, ends, begins - 1))
         data.append(bytes(PAD))
-        cells = Cells(b"".join(data), begin, end, self.n_records + len(texts))
-        cells.order = order
-        return cells
+        return Cells(b"".join(data), begin, end, self.n_records + len(texts), order)
 
     def with_column(self, name: str, texts: Sequence[str]) -> "Cells":
         """Return the fields with another one, given as texts in the order of the records."""
@@ -191,9 +135,7 @@ class Cells:
         ends = len(self.data) + np.cumsum([0, *map(len, encoded)])
         data = b"".join([self.data, *encoded, bytes(PAD)])
         begin, end = {**self.begin, name: ends[:-1]}, {**self.end, name: ends[1:]}
-        cells = Cells(data, begin, end, self.n_records)
-        cells.order = self.order
-        return cells
+        return Cells(data, begin, end, self.n_records, self.order)
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which records lack a field."""
@@ -240,15 +182,13 @@ class Cells:
         begin, end = self.begin[name], self.end[name]
         at = pc.find_substring(self._arrow(begin, end), mark.encode()).to_numpy()
         middle = np.where(at < 0, end, begin + at)
-        begins = {f"{name}:before": begin, f"{name}:after": middle + len(mark)}
-        ends = {f"{name}:before": middle, f"{name}:after": end}
-        cells = Cells(self.data, {**self.begin, **begins}, {**self.end, **ends}, self.n_records)
-        cells.order = self.order
-        return cells
+        begins = {**self.begin, f"{name}:before": begin, f"{name}:after": middle + len(mark)}
+        ends = {**self.end, f"{name}:before": middle, f"{name}:after": end}
+        return Cells(self.data, begins, ends, self.n_records, self.order)
 
     def digits(self, name: str) -> NDArray[np.bool_]:
         """Return which texts of a field consist of 1 to 15 digits."""
-        return self._ordered(self._digits(self.begin[name], self.end[name])[1])
+        return self._ordered(digits(self._eights, self.begin[name], self.end[name])[1])
 
     def numbers(
         self,
@@ -256,7 +196,7 @@ class Cells:
         otherwise: Callable[[str], float],
         *,
         suffix: str = "",
-        longest: int = _LONGEST_NUMBER,
+        longest: int = LONGEST_NUMBER,
     ) -> NDArray[np.float64]:
         """Return numbers: digits, perhaps with a suffix of two characters.
 
@@ -269,30 +209,27 @@ class Cells:
         longest : int, default 15
             Maximum number of digits.
         """
-        if name not in self.begin:
-            return np.full(self.n_records, otherwise(""))
-        begin, end = self.begin[name], self.end[name]
-        digits_end = end - len(suffix)
-        column, plain = self._digits(begin, digits_end)
-        plain &= digits_end - begin <= longest
-        for i, mark in enumerate(suffix):
-            plain &= self._chars[digits_end + i] == ord(mark)
-        return self._ordered(self._others(column, plain, begin, end, otherwise))
+
+        def read(begin: NDArray[np.int64], end: NDArray[np.int64]) -> _Plain:
+            digits_end = end - len(suffix)
+            column, plain = digits(self._eights, begin, digits_end)
+            plain &= digits_end - begin <= longest
+            for i, mark in enumerate(suffix):
+                plain &= self._chars[digits_end + i] == ord(mark)
+            return column, plain
+
+        return self._read(name, read, otherwise)
 
     def decimals(self, name: str, otherwise: Callable[[str], float]) -> NDArray[np.float64]:
         """Return numbers: digits, perhaps with a point and decimals."""
-        if name not in self.begin:
-            return np.full(self.n_records, otherwise(""))
-        begin, end = self.begin[name], self.end[name]
-        column, plain = self._decimals(begin, end)
-        return self._ordered(self._others(column, plain, begin, end, otherwise))
+        return self._read(name, partial(decimals, self._eights), otherwise)
 
     def plain_decimals(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return numbers, and which texts are 1 to 15 digits, perhaps with a point near the end.
 
         The number of any other text is NaN.
         """
-        number, plain = self._decimals(self.begin[name], self.end[name])
+        number, plain = decimals(self._eights, self.begin[name], self.end[name])
         number[~plain] = np.nan
         return self._ordered(number), self._ordered(plain)
 
@@ -309,9 +246,7 @@ class Cells:
         begin, end = self.begin[name], self.end[name]
         has = Cells(self.data, {name: begin}, {name: end}, end.size).has_suffix(name, suffix)
         shorter = {**self.end, name: end - len(suffix) * has}
-        cells = Cells(self.data, self.begin, shorter, self.n_records)
-        cells.order = self.order
-        return cells
+        return Cells(self.data, self.begin, shorter, self.n_records, self.order)
 
     def lengths(self, name: str) -> NDArray[np.int64]:
         """Return the lengths of the texts of a field, in bytes."""
@@ -342,81 +277,33 @@ class Cells:
         return [self._ordered(self._eights[at + i]) for i in offsets], self._ordered(fits)
 
     def durations(
-        self, name: str, otherwise: Callable[[str], float], *, longest: int = _LONGEST_NUMBER
+        self, name: str, otherwise: Callable[[str], float], *, longest: int = LONGEST_NUMBER
     ) -> NDArray[np.float64]:
         """Return durations ``hh:mm:ss`` [s]; `otherwise` parses a text of any other form."""
+
+        def read(begin: NDArray[np.int64], end: NDArray[np.int64]) -> _Plain:
+            hours, plain = digits(self._eights, begin, end - 6)
+            plain &= end - begin <= longest + 6
+            seconds, is_clock = clock(self._eights, end)
+            return 3600 * hours + seconds, plain & is_clock
+
+        return self._read(name, read, otherwise)
+
+    def _read(
+        self, name: str, read: Callable[..., _Plain], otherwise: Callable[[str], float]
+    ) -> NDArray[np.float64]:
+        """Return numbers: those that `read` finds plain, and others parsed one by one."""
         if name not in self.begin:
             return np.full(self.n_records, otherwise(""))
         begin, end = self.begin[name], self.end[name]
-        hours, plain = self._digits(begin, end - 6)
-        plain &= end - begin <= longest + 6
-        clock = self._eights[end - 8]
-        plain &= (clock & _CLOCK_MARKS) == _CLOCK_COLONS
-        clock = (clock & _CLOCK_DIGITS) | (ZEROS & ~_CLOCK_DIGITS)
-        plain &= all_digits(clock)
-        shifts = np.array([24, 32, 48, 56], np.uint64)
-        tens, ones, ten, one = (
-            ((clock >> shift) & np.uint64(15)).astype(np.float64) for shift in shifts
-        )
-        column = 3600 * hours + 60 * (10 * tens + ones) + 10 * ten + one
-        return self._ordered(self._others(column, plain, begin, end, otherwise))
-
-    def _digits(
-        self, begin: NDArray[np.int64], end: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return numbers, and which of them consist of 1 to 15 digits."""
-        length = end - begin
-        low = self._eights[end - 8]
-        keep = _KEEP_LAST[np.clip(length, 0, 8)]
-        low = (low & keep) | (ZEROS & ~keep)
-        plain = (length > 0) & (length <= _LONGEST_NUMBER) & all_digits(low)
-        number = _value_of_digits(low)
-        if (length > 8).any():
-            keep = _KEEP_LAST[np.clip(length - 8, 0, 8)]
-            high = (self._eights[end - 16] & keep) | (ZEROS & ~keep)
-            plain &= all_digits(high)
-            number += 1e8 * _value_of_digits(high)
-        return number, plain
-
-    def _decimals(
-        self, begin: NDArray[np.int64], end: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return numbers, and which of them are 1 to 15 digits, perhaps with a point near the end.
-
-        The point is one of the last eight characters.
-        """
-        number, plain = self._digits(begin, end)
-        rest = np.flatnonzero(~plain)
-        if rest.size:
-            begin, end = begin[rest], end[rest]
-            length = end - begin
-            at = _first_point(self._eights[end - 8], length)
-            point = end - 8 + at
-            whole, digits = self._digits(begin, point)
-            decimals, more_digits = self._digits(point + 1, end)
-            few = length <= _LONGEST_NUMBER + 1
-            plain[rest] = (at >= 0) & digits & more_digits & few
-            # both are exact, so the quotient is the closest float
-            tens = _TENS[np.where(at >= 0, 7 - at, 0)]
-            number[rest] = (whole * tens + decimals) / tens
-        return number, plain
-
-    def _others(
-        self,
-        column: NDArray[np.float64],
-        plain: NDArray[np.bool_],
-        begin: NDArray[np.int64],
-        end: NDArray[np.int64],
-        otherwise: Callable[[str], float],
-    ) -> NDArray[np.float64]:
-        """Parse the fields that are not plain."""
+        column, plain = read(begin, end)
         if plain.all():
-            return column
+            return self._ordered(column)
         column = np.where(plain, column, otherwise(""))
         rest = np.flatnonzero(~plain & (end > begin))
         if rest.size:
             column[rest] = _coded(self._arrow(begin[rest], end[rest])).of(otherwise)
-        return column
+        return self._ordered(column)
 
     def _distinct(self, name: str) -> Words:
         """Return the distinct texts of a field, in the order of the bytes."""
@@ -437,8 +324,8 @@ class Cells:
         length = np.maximum(end - begin, 0)
         if not length.size or length[0] > 16 or (length != length[0]).any():
             return False
-        low = self._eights[end - 8] & _KEEP_LAST[min(length[0], 8)]
-        high = self._eights[end - 16] & _KEEP_LAST[max(length[0] - 8, 0)]
+        low = self._eights[end - 8] & KEEP_LAST[min(length[0], 8)]
+        high = self._eights[end - 16] & KEEP_LAST[max(length[0] - 8, 0)]
         return bool((low == low[0]).all() and (high == high[0]).all())
 
     def _arrow(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> Any:
@@ -457,11 +344,6 @@ class Cells:
 
     def _ordered(self, column: NDArray) -> NDArray:
         return column if self.order is None else column[self.order]
-
-
-def _eights(data: bytes) -> NDArray[np.uint64]:
-    """Return the eight characters at every place, as a number."""
-    return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
 
 
 def _coded(column: Any) -> Words:
@@ -492,27 +374,3 @@ def _paired(codes: NDArray[np.int64], n_codes: int, column: Words) -> tuple[NDAr
         return (np.cumsum(there) - 1)[pairs], int(there.sum())
     distinct, paired = np.unique(pairs, return_inverse=True)
     return paired, distinct.size
-
-
-def _first_point(eights: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the first point is among the last eight characters of texts, or -1."""
-    keep = _KEEP_LAST[np.clip(length, 0, 8)]
-    others = (eights ^ _POINTS) | ~keep  # a byte is 0 where there is a point
-    found = (others - _ONES) & ~others & _HIGH_BITS  # exact up to the first one
-    first = found & (~found + np.uint64(1))
-    return np.frexp(first.astype(np.float64))[1].astype(np.int64) // 8 - 1
-
-
-def all_digits(eights: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return where eight characters are digits."""
-    above = eights + np.uint64(0x4646464646464646)
-    below = eights - ZEROS
-    return ((above | below) & np.uint64(0x8080808080808080)) == 0
-
-
-def _value_of_digits(eights: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the number that eight digits form: pairs of digits, of pairs, of these."""
-    number = (eights & np.uint64(0x0F0F0F0F0F0F0F0F)) * np.uint64(2561) >> np.uint64(8)
-    number = (number & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601) >> np.uint64(16)
-    number = (number & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001) >> np.uint64(32)
-    return number.astype(np.float64)

@@ -10,8 +10,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, ParameterError, quoted
+from workloadkit.io.digits import eights_of
 from workloadkit.io.files import Source, source_path, text_chunks
 
 #: Input of line-based readers: one file or several, in order.
@@ -29,6 +31,9 @@ NULS = "NUL characters left out"
 
 #: Size of a block of text. [bytes]
 BLOCK = 1 << 22
+
+#: Zero bytes before and after the text, so that eight bytes can be loaded at any place.
+PAD = 16
 
 _TORN = re.compile(rb"(?<=[^\n\0])\0\0+\n?")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -221,3 +226,49 @@ def decoded_line(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("latin-1")
+
+
+class Lines:
+    """The lines of a block of text as bytes.
+
+    Attributes
+    ----------
+    data : bytes
+        The text, with `PAD` zero bytes before and after it.
+    chars : ndarray of uint8
+    begin, end : ndarray of int64, shape (n_lines,)
+        Places of the first character of each line, and of its line feed.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.data = bytes(PAD) + text + bytes(PAD)
+        self.chars = np.frombuffer(self.data, np.uint8)
+        self.end = np.flatnonzero(self.chars == ord("\n"))
+        self.begin = np.append(PAD, self.end[:-1] + 1)[: self.end.size]
+        self.eights = eights_of(self.data)
+        self._ascii = text.isascii()
+
+    def text(self, line: int) -> str:
+        """Return a line, decoded, without line end."""
+        return decoded_line(self.data[self.begin[line] : self.end[line]]).removesuffix("\r")
+
+    def have(self, places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
+        """Return at which positions a text begins."""
+        same = np.ones(places.size, bool)
+        for i in range(0, len(text), 8):
+            eight = text[i : i + 8]
+            mask = np.uint64((1 << 8 * len(eight)) - 1)
+            same &= (self.eights[places + i] & mask) == int.from_bytes(eight, "little")
+        return same
+
+    def odd(self) -> NDArray[np.bool_]:
+        """Return which lines contain control characters or are not ASCII, shape (n_lines,)."""
+        odd = np.zeros(self.end.size, bool)
+        n_controls = np.count_nonzero(self.chars < ord(" "))
+        if n_controls == self.end.size + 2 * PAD and self._ascii:
+            return odd
+        wrong = (self.chars < ord(" ")) | (self.chars > ord("~"))
+        places = np.flatnonzero(wrong[PAD:-PAD]) + PAD
+        places = places[self.chars[places] != ord("\n")]
+        odd[np.searchsorted(self.end, places)] = True
+        return odd

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
-from workloadkit.io.cells import Lines, Words
+from workloadkit.io.cells import Words
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import LONGEST_LINE, Block, Sources, list_of_sources
+from workloadkit.io.lines import LONGEST_LINE, Block, Lines, Sources, list_of_sources
 from workloadkit.io.lsf.jobs import STATES, add_jobs
 from workloadkit.io.lsf.lexer import lex
 from workloadkit.io.lsf.record import (

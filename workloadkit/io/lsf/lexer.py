@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import PAD, Cells, Lines
+from workloadkit.io.cells import Cells
+from workloadkit.io.lines import PAD, Lines
 from workloadkit.io.lsf import record
 from workloadkit.io.lsf.record import hosts_of
 

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import Cells, Lines
-from workloadkit.io.lines import Block
+from workloadkit.io.cells import Cells
+from workloadkit.io.lines import Block, Lines
 from workloadkit.io.pbs.lexer import N_DATE, Layouts, LexedLines, Lexer, Values
 from workloadkit.io.pbs.rows import (
     ENDED,

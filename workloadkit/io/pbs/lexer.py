@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import Cells, Lines
+from workloadkit.io.cells import Cells
+from workloadkit.io.lines import Lines
 
 #: Characters of the date of a line.
 N_DATE = 19

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
-from workloadkit.io.cells import Cells, Lines
+from workloadkit.io.cells import Cells
 from workloadkit.io.files import source_path
-from workloadkit.io.lines import Block, Sources, list_of_sources
+from workloadkit.io.lines import Block, Lines, Sources, list_of_sources
 from workloadkit.io.records import LAST_PLACE, ImportOptions, Records
 from workloadkit.io.sge.lexer import NOTHING, AccountingLine, lex, parted
 from workloadkit.io.sge.rows import FAILURES, columns, per_slot, times, used

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import Cells, Lines
+from workloadkit.io.cells import Cells
+from workloadkit.io.lines import Lines
 
 # Split lines of Grid Engine's accounting into fields, which may contain the delimiter.
 

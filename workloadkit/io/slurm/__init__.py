@@ -25,7 +25,7 @@ from workloadkit.io.slurm.attempts import StepTotals, link_attempts
 from workloadkit.io.slurm.columns import EXPORT, columns_at, is_row, named_columns
 from workloadkit.io.slurm.instants import cut_by_window
 from workloadkit.io.slurm.jobs import JobReader
-from workloadkit.io.slurm.rows import RowReader, Rows, check_read
+from workloadkit.io.slurm.rows import RowReader, Rows
 from workloadkit.io.slurm.times import with_day_first
 from workloadkit.trace import Trace
 
@@ -130,7 +130,7 @@ def read_slurm(
         jobs.read(some)
     if tz is None:
         records.zone = _zone_of_times(jobs.zone.offsets, records)
-    check_read(rows, path)
+    rows.check_read(path)
     if rows.unnamed is not None and columns is None:
         warnings.warn(
             f"{path}: no line with column names; assumed to be {rows.unnamed.line}",

@@ -10,8 +10,9 @@ References
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workloadkit.display import Displayed
@@ -254,22 +255,18 @@ def _node_types(found: _Found) -> tuple[list[tuple[NodeType, _Line]], dict[str, 
         cores = _cores(line)
         memory = _whole(line, "realmemory", 0) - _whole(line, "memspeclimit", 0)
         features = line.values.get("features", line.values.get("feature", ""))
-        kinds.append(
-            (
-                _made(
-                    line,
-                    NodeType,
-                    count=len(names),
-                    cores=cores,
-                    threads_per_core=_threads_per_core(line),
-                    memory=memory * _MB if memory > 0 else None,
-                    gpus=_gpus(line),
-                    features=tuple(dict.fromkeys(filter(None, features.split(",")))),
-                    names=line.values["nodename"],
-                ),
-                line,
-            )
+        kind = _made(
+            line,
+            NodeType,
+            count=len(names),
+            cores=cores,
+            threads_per_core=_threads_per_core(line),
+            memory=memory * _MB if memory > 0 else None,
+            gpus=_gpus(line),
+            features=tuple(dict.fromkeys(filter(None, features.split(",")))),
+            names=line.values["nodename"],
         )
+        kinds.append((kind, line))
     return kinds, left_out
 
 
@@ -352,20 +349,8 @@ def _by_partitions(
                 parts.append((own, [name]))
         for partitions, names in parts:
             listed = kind.names if len(parts) == 1 else compress(names)
-            found.append(
-                _made(
-                    line,
-                    NodeType,
-                    count=len(names),
-                    cores=kind.cores,
-                    threads_per_core=kind.threads_per_core,
-                    memory=kind.memory,
-                    gpus=kind.gpus,
-                    features=kind.features,
-                    partitions=partitions,
-                    names=listed,
-                )
-            )
+            part = partial(replace, kind, count=len(names), partitions=partitions, names=listed)
+            found.append(_made(line, part))
     return tuple(found)
 
 
@@ -453,9 +438,9 @@ def _minutes(line: _Line, key: str) -> int | None:
 _Part = TypeVar("_Part", NodeType, Partition, Switch)
 
 
-def _made(line: _Line, kind: type[_Part], **values: Any) -> _Part:
+def _made(line: _Line, make: Callable[..., _Part], **values: Any) -> _Part:
     try:
-        return kind(**values)
+        return make(**values)
     except WorkloadError as error:
         message = str(error)[:_LONGEST_SHOWN]
         raise FormatError(line.path, message, line=line.number) from None

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.intake import Repair
-from workloadkit.io.cells import Cells
+from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import LAST_PLACE, Records
 from workloadkit.io.slurm.times import WallClock, read_times
 
@@ -34,6 +34,13 @@ class Instants(NamedTuple):
     def take(self, which: NDArray) -> "Instants":
         """Return the times of some jobs."""
         return Instants(*(column[which] for column in self))
+
+    def submission(self) -> tuple[_Numbers, Words]:
+        """Return when jobs were submitted, and by which other time if that is unknown."""
+        columns = np.stack([self.submit, self.eligible, self.start])
+        which = np.argmax(~np.isnan(columns), axis=0)  # 0 if all are unknown
+        times = np.take_along_axis(columns, which[None], axis=0)[0]
+        return times, Words(which, ["", "eligible", "start"])
 
 
 class InstantReader:
@@ -166,6 +173,24 @@ def _choose(first: Instants, second: Instants, lasted: _Numbers) -> Instants:
     late = np.isnan(least) & ((best_end < best_start) | (best_end < submit))
     best_end = np.where(late, second.end, best_end)
     return Instants(submit, eligible, best_start, best_end)
+
+
+def run_times(
+    start: _Numbers,
+    end: _Numbers,
+    lasted: _Numbers,
+    suspended: _Numbers,
+    places: NDArray[np.int64],
+    records: Records,
+) -> _Numbers:
+    """Return run times: Elapsed, which excludes suspension, rather than End − Start."""
+    more = end - start - lasted
+    longer = "End − Start longer than Elapsed (suspension): Elapsed used"
+    records.note_where(longer, more > 0.5, places)
+    shorter = "End − Start shorter than Elapsed: Elapsed used"
+    records.note_where(shorter, (more < -0.5) & (end >= start), places)
+    run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
+    return np.where(np.isnan(start), np.nan, run)
 
 
 # Find jobs that are clipped by the window of an export.

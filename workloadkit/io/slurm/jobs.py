@@ -12,7 +12,7 @@ from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow, Steps
-from workloadkit.io.slurm.instants import InstantReader, Instants
+from workloadkit.io.slurm.instants import InstantReader, Instants, run_times
 from workloadkit.io.slurm.rows import Rows
 
 _Numbers = NDArray[np.float64]
@@ -89,14 +89,7 @@ class JobReader:
                 step_ids,
                 np.cumsum(~of_step)[of_step] - 1,
                 steps.places,
-                np.stack(
-                    [
-                        memory,
-                        cpu,
-                        np.where(is_extern, 0.0, energy),
-                        np.where(is_extern, energy, 0.0),
-                    ]
-                ),
+                np.stack([memory, cpu, energy * ~is_extern, energy * is_extern]),
             )
         if record_of_job.size:
             self.steps.end_of_rows(ids[-1], int(record_of_job[-1]))
@@ -144,7 +137,7 @@ class JobReader:
         names = ("submit", "eligible", "start")
         instants = reader.read(rows.cells, unknown, rows.places, Records(), names)
         clusters = rows.cells.words("cluster").column(object).tolist()
-        submit, _ = _submission(instants)
+        submit, _ = instants.submission()
         columns = (rows.cells.texts("id"), submit.tolist(), instants.start.tolist())
         self.open_rows += [
             OpenRow(cluster, *row)
@@ -155,7 +148,7 @@ class JobReader:
         self, states: Words, instants: Instants, lasted: _Numbers, lines: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Return which rows contain enough for a job, and count the others."""
-        submitted = ~np.isnan(_submission(instants)[0])
+        submitted = ~np.isnan(instants.submission()[0])
         self.records.leave_out_where("without a submit time", ~submitted, lines)
         started = ~np.isnan(instants.start)
         ended = ~np.isnan(instants.end)
@@ -207,7 +200,7 @@ class JobReader:
             asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
         cpu, memory, energy = self._used(rows, np.ones(n_jobs))
         resources = next((name for name in ("allocated", "gres") if name in cells.begin), "")
-        submit, submit_by = _submission(instants)
+        submit, submit_by = instants.submission()
         self._note_missing(rows, submit_by)
         self.records.extend(
             n_jobs,
@@ -219,7 +212,7 @@ class JobReader:
             eligible=instants.eligible,
             start=start,
             end=end,
-            run=self._run(start, end, lasted, suspended, lines),
+            run=run_times(start, end, lasted, suspended, lines, self.records),
             suspended=suspended,
             procs=np.where(started, known_procs, np.nan),
             nodes=np.where(started, nodes, np.nan),
@@ -280,25 +273,6 @@ class JobReader:
         start = np.where(never, np.nan, start)
         self.records.note_where("End before Start", end < start, lines)
         return start, end
-
-    def _run(
-        self,
-        start: _Numbers,
-        end: _Numbers,
-        lasted: _Numbers,
-        suspended: _Numbers,
-        lines: NDArray[np.int64],
-    ) -> _Numbers:
-        """Return run times: Elapsed, which excludes suspension, rather than End − Start."""
-        more = end - start - lasted
-        self.records.note_where(
-            "End − Start longer than Elapsed (suspension): Elapsed used", more > 0.5, lines
-        )
-        self.records.note_where(
-            "End − Start shorter than Elapsed: Elapsed used", (more < -0.5) & (end >= start), lines
-        )
-        run = np.where(np.isnan(lasted), end - start - np.nan_to_num(suspended), lasted)
-        return np.where(np.isnan(start), np.nan, run)
 
     def _used(
         self, rows: Rows, n_tasks: _Numbers, of: str = ""
@@ -366,7 +340,7 @@ class JobReader:
 
     def _numbers(self, rows: Rows, name: str, of: str = "") -> _Numbers:
         """Read a column of numbers; invalid ones are counted and become NaN."""
-        cells, read = rows.cells, _READ[name]
+        cells, (title, read) = rows.cells, _NUMBERS[name]
         if name not in cells.begin or not cells.n_records:
             return np.full(rows.places.size, np.nan)
         if name == "elapsed" and cells.digits(name).mean() < 0.5:
@@ -378,7 +352,7 @@ class JobReader:
                 numbers[minutes] = np.where(numbers[minutes] > 0, 60 * numbers[minutes], np.nan)
         else:
             numbers = cells.words(name).of(read)
-        return self._known(numbers, _TITLES[name] + of, rows.places)
+        return self._known(numbers, title + of, rows.places)
 
     def _positive(self, rows: Rows, name: str) -> _Numbers:
         """Read a column of numbers, where 0 is unknown, too."""
@@ -399,15 +373,6 @@ def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
     return odd
 
 
-def _submission(instants: Instants) -> tuple[_Numbers, Words]:
-    """Return when jobs were submitted, and by which other time if that is unknown."""
-    columns = np.stack([instants.submit, instants.eligible, instants.start])
-    which = np.argmax(~np.isnan(columns), axis=0)  # 0 if all are unknown
-    return np.take_along_axis(columns, which[None], axis=0)[0], Words(
-        which, ["", "eligible", "start"]
-    )
-
-
 def _known_word(text: str) -> str:
     return "" if text in values.NO_VALUE else text
 
@@ -415,28 +380,19 @@ def _known_word(text: str) -> str:
 # Digits of seconds or minutes, and of hours, up to which `values` takes numbers.
 _MOST_DIGITS, _MOST_HOURS = 12, 9
 
-_READ: dict[str, Callable[[str], float]] = {
-    "elapsed": values.duration,
-    "suspended": values.duration,
-    "requested_time": values.time_limit,
-    **dict.fromkeys(("procs", "requested_procs", "nodes", "n_tasks"), values.count),
-    "memory": values.used_memory,
-    **dict.fromkeys(("cpu", "user_cpu", "system_cpu"), values.duration),
-    "energy": values.energy,
+# Columns of numbers: their titles, and what reads them.
+_NUMBERS: dict[str, tuple[str, Callable[[str], float]]] = {
+    "elapsed": ("Elapsed", values.duration),
+    "suspended": ("Suspended", values.duration),
+    "requested_time": ("Timelimit", values.time_limit),
+    "procs": ("AllocCPUS", values.count),
+    "requested_procs": ("ReqCPUS", values.count),
+    "nodes": ("NNodes", values.count),
+    "n_tasks": ("NTasks", values.count),
+    "memory": ("MaxRSS", values.used_memory),
+    "cpu": ("TotalCPU", values.duration),
+    "user_cpu": ("UserCPU", values.duration),
+    "system_cpu": ("SystemCPU", values.duration),
+    "energy": ("ConsumedEnergy", values.energy),
 }
 _CPUS, _NODES = values.tres("cpu"), values.tres("node")
-
-_TITLES = {
-    "elapsed": "Elapsed",
-    "suspended": "Suspended",
-    "requested_time": "Timelimit",
-    "procs": "AllocCPUS",
-    "requested_procs": "ReqCPUS",
-    "nodes": "NNodes",
-    "n_tasks": "NTasks",
-    "memory": "MaxRSS",
-    "cpu": "TotalCPU",
-    "user_cpu": "UserCPU",
-    "system_cpu": "SystemCPU",
-    "energy": "ConsumedEnergy",
-}

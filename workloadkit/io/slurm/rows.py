@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
-from workloadkit.io.cells import Cells, Lines
-from workloadkit.io.lines import Block
+from workloadkit.io.cells import Cells
+from workloadkit.io.lines import Block, Lines
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, Columns, checked_columns, columns_at, fits
 from workloadkit.io.slurm.splitting import (
@@ -59,6 +59,13 @@ class Rows(NamedTuple):
         return Rows(self.cells.take(chosen), self.places[chosen], self.missing)
 
 
+class _Row(NamedTuple):
+    """A row that was split on its own: its cells and its first line."""
+
+    cells: list[str]
+    place: int
+
+
 class RowReader:
     """Splits blocks of lines into rows, and counts invalid ones.
 
@@ -73,7 +80,7 @@ class RowReader:
     def __init__(self, records: Records, given: Columns | None = None) -> None:
         self.records, self.given = records, given
         self.unnamed: Columns | None = None  # of a file without names
-        self.columns: Columns | None = None
+        self._columns: Columns | None = None
         self.ids_are_floats: bool | None = None  # of these columns, when known
         self.last_job = 0  # number of the last job without an id
         self.bare = False  # whether the quotes of the file are characters of its text
@@ -81,6 +88,17 @@ class RowReader:
         self.broken: str | None = None  # an incomplete row, and where line ends were in it
         self.breaks: list[int] = []
         self.broken_places: list[int] = []
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of the file that is read."""
+        assert self._columns is not None
+        return self._columns
+
+    def check_read(self, path: str) -> None:
+        """Check that a file is not empty."""
+        if self._columns is None:
+            raise FormatError(path, f"is empty; export with: {EXPORT}")
 
     def read(self, block: Block) -> Iterator[Rows]:
         """Yield the rows of a block, separately where the columns change.
@@ -94,20 +112,18 @@ class RowReader:
         start, n_lines = 0, lines.end.size
         if block.first_line == 1:
             yield from self.finish()
-            self.columns, self.bare = None, False
-        if self.columns is None:
+            self._columns, self.bare = None, False
+        if self._columns is None:
             start = self.find_columns(lines, block)
-            if self.columns is None:
+            if self._columns is None:
                 return
-        # concatenated files repeat the names of columns
-        for i in lines_with(self.columns.mark, lines, start):
+        for i in lines_with(self.columns.mark, lines, start):  # files joined repeat the names
             line = lines.text(i)
             if (columns := Columns.of(line)) is not None:
                 yield self.split(lines, range(start, i), block.place)
                 yield from self.finish()
                 if line != self.columns.line:
-                    number = block.first_line + i
-                    self.columns = checked_columns(columns, line, block.path, number)
+                    self._columns = checked_columns(columns, line, block.path, block.first_line + i)
                 start = i + 1
         yield self.split(lines, range(start, n_lines), block.place)
 
@@ -127,7 +143,7 @@ class RowReader:
         at, line = first[n_stray]
         if columns is not None and columns.line == line and at + 1 < lines.end.size:
             columns = columns.of_rows_as(lines.text(at + 1))
-        self.columns = checked_columns(columns, line, block.path, block.first_line + at)
+        self._columns = checked_columns(columns, line, block.path, block.first_line + at)
         self.ids_are_floats = None
         if n_stray:
             self.records.leave_out_row(_STRAY, block.place + first[0][0], n_stray)
@@ -138,13 +154,11 @@ class RowReader:
 
     def split(self, lines: Lines, part: range, place: int) -> Rows:
         """Split some lines of a block into rows; `place` is that of its first line."""
-        assert self.columns is not None
         if not (self.columns.quotes or self.bare or self.held) and len(part):
             text = lines.data[lines.begin[part[0]] : lines.end[part[-1]] + 1]
             self.bare = b'"' in text and has_bare_quotes(text, self.columns.delimiter)
         usual, first, bounds = fields_of_lines(lines, part, self.columns)
-        rows: list[list[str]] = []
-        places: list[int] = []
+        found: list[_Row] = []
         others = np.flatnonzero(~usual)
         i = -1
         while i + 1 < len(part) and (self.is_incomplete or others.size):
@@ -156,25 +170,22 @@ class RowReader:
             else:  # the line may be the rest of it
                 i += 1
             usual[i] = False
-            self.split_line(lines.text(part[i]), place + part[i], rows, places)
+            self.split_line(lines.text(part[i]), place + part[i], found)
         self.records.rows += int(usual.sum())
-        found = np.flatnonzero(usual)
+        whole = np.flatnonzero(usual)
         at = self.columns.place
-        first = first[found]
+        first = first[whole]
         begin = {name: bounds[first + field] + 1 for name, field in at.items()}
         end = {name: bounds[first + field + 1] for name, field in at.items()}
-        cells = Cells(lines.data, begin, end, found.size)
-        return self.as_rows(cells, place + part.start + found, rows, places)
+        cells = Cells(lines.data, begin, end, whole.size)
+        return self.as_rows(cells, place + part.start + whole, found)
 
-    def as_rows(
-        self, cells: Cells, of_cells: NDArray[np.int64], rows: list[list[str]], places: list[int]
-    ) -> Rows:
+    def as_rows(self, cells: Cells, of_cells: NDArray[np.int64], found: list[_Row]) -> Rows:
         """Return cells found together, and rows split one by one, in the order of their places."""
-        assert self.columns is not None
         at = self.columns.place
-        of_rows = np.append(of_cells, np.array(places, np.int64))
+        of_rows = np.append(of_cells, np.array([row.place for row in found], np.int64))
         order = np.argsort(of_rows, kind="stable")
-        texts = [[row[field] for field in at.values()] for row in rows]
+        texts = [[row.cells[field] for field in at.values()] for row in found]
         cells = cells.with_texts(texts, list(at), order)
         of_rows = of_rows[order]
         if "id" not in at:
@@ -189,9 +200,7 @@ class RowReader:
         of_step = np.full(places.size, bool(names))
         for name in names:
             of_step &= cells.lengths(name) == 0
-        if of_step.all():
-            of_step[:] = False
-        if not of_step.any():
+        if of_step.all() or not of_step.any():
             return [*map(str, places.tolist())]
         ids = []
         steps = cells.texts("executable") if "executable" in cells.begin else [""] * places.size
@@ -215,60 +224,52 @@ class RowReader:
         """Whether the next line may belong to a row that is not complete."""
         return self.broken is not None or bool(self.held)
 
-    def split_line(self, line: str, place: int, rows: list[list[str]], places: list[int]) -> None:
-        """Split a line of unusual form; append whole rows to the lists."""
+    def split_line(self, line: str, place: int, found: list[_Row]) -> None:
+        """Split a line of unusual form; append whole rows to those found."""
         if self.held:
             is_row = self.whole_row(self.held[0][0]) is not None  # if the quote is of its text
             if not (is_row and self.whole_row(line, checked=True)):
                 self.held.append((line, place))
-                self.close_quote(rows, places)
+                self.close_quote(found)
                 return
-            self.settle(rows, places)
+            self.settle(found)
         if '"' in line and not self.bare and self.quoted(line)[1]:
             self.held = [(line, place)]
         else:
-            self.split_plain(line, place, rows, places)
+            self.split_plain(line, place, found)
 
-    def close_quote(self, rows: list[list[str]], places: list[int]) -> None:
+    def close_quote(self, found: list[_Row]) -> None:
         """Accept the lines with an open quote as a row, if the last one closes it."""
-        assert self.columns is not None
         cells, is_open = self.quoted("\n".join(line for line, _ in self.held))
         begins = self.whole_row(self.held[-1][0], checked=True) is not None
         if is_open and not begins and len(self.held) < _MOST_LINES:
             return
-        if (
-            not is_open
-            and self.is_row(cells)
-            and (self.columns.quotes or not self.holds_rows(cells))
-        ):
+        whole = not is_open and self.is_row(cells)
+        if whole and (self.columns.quotes or not self.holds_rows(cells)):
             self.records.rows += 1
             self.records.note(_LINE_END_IN_TEXT, self.held[0][1])
-            rows.append([cell.replace("\n", " ") for cell in cells])
-            places.append(self.held[0][1])
+            found.append(_Row([cell.replace("\n", " ") for cell in cells], self.held[0][1]))
             self.held = []
         else:
-            self.settle(rows, places)
+            self.settle(found)
 
     def holds_rows(self, cells: list[str]) -> bool:
         """Return whether a cell has as many delimiters as a row, and so has other rows in it."""
-        assert self.columns is not None
-        most = self.columns.n_fields - 1
-        return any(cell.count(self.columns.delimiter) >= most for cell in cells)
+        delimiter, most = self.columns.delimiter, self.columns.n_fields - 1
+        return any(cell.count(delimiter) >= most for cell in cells)
 
-    def settle(self, rows: list[list[str]], places: list[int]) -> None:
+    def settle(self, found: list[_Row]) -> None:
         """Read lines with an open quote as if it were a character of the text."""
         held, self.held = self.held, []
         for line, place in held:
-            self.split_plain(line, place, rows, places)
+            self.split_plain(line, place, found)
 
-    def split_plain(self, line: str, place: int, rows: list[list[str]], places: list[int]) -> None:
+    def split_plain(self, line: str, place: int, found: list[_Row]) -> None:
         """Split a line in which all quotes are closed; join it with an incomplete row before it."""
-        assert self.columns is not None
         delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
 
         def accept(row: list[str], place: int) -> None:
-            rows.append(row)
-            places.append(place)
+            found.append(_Row(row, place))
             self.records.rows += 1
             self.broken = None
 
@@ -277,7 +278,7 @@ class RowReader:
         if self.broken is not None and len(row) == n_fields:  # or by chance, and it is the rest
             new = new and self.is_row(row)
         if not new and 1 < len(row) < n_fields and self.broken is None:
-            self.reopen(line, place, rows, places)
+            self.reopen(line, place, found)
         if self.broken is not None and self.may_end_in(row, new=new):
             text, self.breaks = f"{self.broken} {line}", [*self.breaks, len(self.broken)]
             self.broken_places.append(place)
@@ -293,38 +294,36 @@ class RowReader:
         if (whole := self.whole_row(line)) is not None:
             accept(whole, place)
             if after_part:
-                self.doubt(rows, places, 0)
+                self.doubt(found[-1], 0)
         elif len(row) > n_fields and (whole := put_together(row, self.columns.names, delimiter)):
             self.records.note(_DELIMITER_IN_TEXT, place)
             accept(whole, place)
         elif row != [""]:
             self.broken, self.breaks, self.broken_places = line, [], [place]
-            if places and places[-1] == place - 1 and not new and len(row) < n_fields:
-                self.doubt(rows, places, n_fields - 1)
+            if found and found[-1].place == place - 1 and not new and len(row) < n_fields:
+                self.doubt(found[-1], n_fields - 1)
 
-    def doubt(self, rows: list[list[str]], places: list[int], column: int) -> None:
-        """Leave out free text at the edge of the last row that may go on in a line next to it."""
-        assert self.columns is not None
-        if column in self.columns.free and rows[-1][column]:
-            rows[-1][column] = ""
-            self.records.note(_DOUBTFUL_TEXT, places[-1])
+    def doubt(self, row: _Row, column: int) -> None:
+        """Leave out free text at the edge of a row that may go on in a line next to it."""
+        if column in self.columns.free and row.cells[column]:
+            row.cells[column] = ""
+            self.records.note(_DOUBTFUL_TEXT, row.place)
 
-    def reopen(self, line: str, place: int, rows: list[list[str]], places: list[int]) -> None:
+    def reopen(self, line: str, place: int, found: list[_Row]) -> None:
         """Take back the row before a part of a row, if the part may be its rest."""
-        assert self.columns is not None
-        if not places or places[-1] != place - 1:
+        if not found or found[-1].place != place - 1:
             return
-        text = self.columns.delimiter.join(rows[-1])
+        row = found[-1]
+        text = self.columns.delimiter.join(row.cells)
         self.breaks = [len(text)]
         in_text = self.columns.n_fields - 1 not in self.columns.free  # else it may be of any line
-        if not self.is_row(rows[-1]) or (in_text and self.joined(f"{text} {line}")):
-            rows.pop()
-            self.broken, self.breaks, self.broken_places = text, [], [places.pop()]
+        if not self.is_row(row.cells) or (in_text and self.joined(f"{text} {line}")):
+            found.pop()
+            self.broken, self.breaks, self.broken_places = text, [], [row.place]
             self.records.rows -= 1
 
     def may_end_in(self, row: list[str], *, new: bool) -> bool:
         """Return whether a line may be the rest of the incomplete row, or of a name before it."""
-        assert self.columns is not None
         assert self.broken is not None
         before = self.broken.split(self.columns.delimiter)
         if min(len(before), len(row)) >= self.columns.n_fields:
@@ -334,7 +333,6 @@ class RowReader:
 
     def joined(self, text: str) -> list[str] | None:
         """Return the cells of lines that are one row, if the line ends are in free text."""
-        assert self.columns is not None
         names, delimiter = self.columns.names, self.columns.delimiter
         row = text.split(delimiter)
         cells = row if self.is_row(row) else None
@@ -348,7 +346,6 @@ class RowReader:
 
     def may_go_on(self, text: str) -> bool:
         """Return whether a row with a line end in its text may have further lines."""
-        assert self.columns is not None
         n_before = text.count(self.columns.delimiter, 0, self.breaks[-1])
         in_text = any(place <= n_before for place in self.columns.free)
         few = text.count(self.columns.delimiter) < 2 * self.columns.n_fields
@@ -356,19 +353,18 @@ class RowReader:
 
     def finish(self) -> Iterator[Rows]:
         """Yield the rows that an open quote held back, and count an incomplete row."""
-        rows: list[list[str]] = []
-        places: list[int] = []
-        self.settle(rows, places)
+        found: list[_Row] = []
+        self.settle(found)
         self.finish_broken()
-        if rows:
-            yield self.as_rows(Cells.none(), np.empty(0, np.int64), rows, places)
+        if found:
+            yield self.as_rows(Cells.none(), np.empty(0, np.int64), found)
 
     def finish_broken(self) -> int:
         """Count an incomplete row, each of its lines as one with too few fields.
 
         Return the place of its last line if it is no row's beginning, else -1.
         """
-        if self.broken is None or self.columns is None:
+        if self.broken is None or self._columns is None:
             return -1
         self.records.leave_out_row(_WRONG_COUNT, self.broken_places[0], len(self.broken_places))
         row, self.broken = self.broken.split(self.columns.delimiter), None
@@ -377,7 +373,6 @@ class RowReader:
 
     def quoted(self, text: str) -> tuple[list[str], bool]:
         """Split a row, some cells of which may be quoted; return whether the last one is open."""
-        assert self.columns is not None
         return split_quoted(text, self.columns.delimiter, always=self.columns.quotes)
 
     def whole_row(self, line: str, *, checked: bool = False) -> list[str] | None:
@@ -385,7 +380,6 @@ class RowReader:
 
         `checked` requires cells that may be of their columns.
         """
-        assert self.columns is not None
         plain = line.split(self.columns.delimiter)
         ways = [plain]
         if '"' in line and not self.bare and not (quoted := self.quoted(line))[1]:
@@ -398,20 +392,9 @@ class RowReader:
 
     def begins_a_row(self, row: list[str]) -> bool:
         """Return whether a line is a new row rather than the rest of the previous one."""
-        assert self.columns is not None
         place = self.columns.place.get("id")
-        if place is None:
-            return self.is_row(row)
-        return len(row) > max(place, 1) and is_id(row[place])
+        return self.is_row(row) if place is None else len(row) > max(place, 1) and is_id(row[place])
 
     def is_row(self, row: list[str]) -> bool:
         """Return whether each cell may be one of its column."""
-        assert self.columns is not None
-        names = self.columns.names
-        return len(row) == len(names) and all(map(fits, names, row))
-
-
-def check_read(reader: RowReader, path: str) -> None:
-    """Check that a file is not empty."""
-    if reader.columns is None:
-        raise FormatError(path, f"is empty; export with: {EXPORT}")
+        return len(row) == self.columns.n_fields and all(map(fits, self.columns.names, row))

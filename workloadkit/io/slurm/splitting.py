@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.cells import Lines
+from workloadkit.io.lines import Lines
 from workloadkit.io.slurm.columns import Columns, fits, goes_on, is_free, may_contain
 
 _MOST_SURPLUS = 1000  # fields that are joined

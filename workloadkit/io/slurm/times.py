@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
-from workloadkit.io.cells import ZEROS, Cells, all_digits
+from workloadkit.io.cells import Cells
+from workloadkit.io.digits import ZEROS, all_digits
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
 if TYPE_CHECKING:
