@@ -31,7 +31,7 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance
-from workloadkit.select.conditions import limit_of
+from workloadkit.select.parser import limit_of
 from workloadkit.settings import Compare
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace

@@ -10,7 +10,7 @@ from workloadkit.cli.common import (
     StrictOption,
     check_outputs,
     load,
-    write_json,
+    show_report,
 )
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import progress
@@ -64,9 +64,6 @@ def check(
     log, made = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
     with progress(f"checking {made.name}"):
         report = wk.check_schedule(log, made, **given)
-    if json:
-        write_json(json, report.to_dict())
-    if str(json) != "-":
-        typer.echo(str(report))
+    show_report(report, json)
     if not report:
         raise typer.Exit(1)

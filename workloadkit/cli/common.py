@@ -12,7 +12,7 @@ import typer
 
 from workloadkit.cli import configuration
 from workloadkit.cli.commands import CHOICE, RARE
-from workloadkit.cli.configuration import as_words, configured
+from workloadkit.cli.configuration import as_words, configured, words
 from workloadkit.cli.output import detail, note, progress, write_message
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
 from workloadkit.parameters import read_duration
@@ -177,6 +177,16 @@ def figure_option(what: str, *, panel: str | None = None) -> Any:
         rich_help_panel=panel,
         help=f"Draw {what} (.svg, .png or .pdf).",
     )
+
+
+def duration_option(text: str, *, metavar: str = "T") -> Any:
+    """Return an option that is a duration."""
+    return typer.Option(parser=duration, metavar=metavar, show_default=False, help=text)
+
+
+def word_option(*known: str, text: str) -> Any:
+    """Return an option that is one of some words."""
+    return typer.Option(metavar="|".join(known), autocompletion=words(*known), help=text)
 
 
 def _figure_file(path: Path | None) -> Path | None:
@@ -345,6 +355,14 @@ def write(target: Path, text: str) -> None:
     write_text(target, text)
     if str(target) != "-":
         note(f"wrote {target}")
+
+
+def show_report(report: Any, json: Path | None) -> None:
+    """Write a report as JSON, or print it if the JSON does not go to stdout, or both."""
+    if json:
+        write_json(json, report.to_dict())
+    if str(json) != "-":
+        typer.echo(str(report))
 
 
 def write_log(log: "Trace", output: Path, summary: str = "") -> None:

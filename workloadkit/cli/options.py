@@ -11,7 +11,7 @@ import typer
 
 from workloadkit.cli.commands import RARE, SHARED, Command, show_whole_help
 from workloadkit.cli.common import CHOOSING, choosing, duration
-from workloadkit.cli.configuration import configure, words
+from workloadkit.cli.configuration import configure, schedulers, words
 from workloadkit.cli.output import set_verbosity
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import Duration
@@ -23,6 +23,17 @@ def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> An
     """Return the option of the machine's processors, for a command without settings."""
     setting = processors(by_default)
     return typer.Option(min=1, metavar=setting.metavar, show_default=False, help=setting.help)
+
+
+def scheduler_option(by_default: str, *, several: bool = True) -> Any:
+    """Return the option of the scheduler, or of several."""
+    more = "; repeat for several" * several
+    return typer.Option(
+        metavar="NAME[:P=V,...]",
+        autocompletion=schedulers,
+        show_default=False,
+        help=f"Scheduler, see `workloadkit help schedulers`{more}. By default {by_default}.",
+    )
 
 
 def with_settings(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

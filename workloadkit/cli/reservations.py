@@ -10,12 +10,12 @@ from workloadkit.cli.common import (
     StrictOption,
     TraceArgument,
     check_outputs,
-    duration,
+    duration_option,
     load,
     output_option,
+    word_option,
     write,
 )
-from workloadkit.cli.configuration import words
 from workloadkit.cli.output import note, progress
 from workloadkit.errors import plural
 
@@ -33,30 +33,18 @@ def reservations(
         typer.Option(min=0, max=1, metavar="P", help="Share of the jobs that request one."),
     ] = 0.1,
     lead: Annotated[
-        float,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            help="Mean time from a request to the start. By default 1h.",
-            show_default=False,
-        ),
+        float, duration_option("Mean time from a request to the start. By default 1h.")
     ] = "1h",  # type: ignore[assignment]  # parsed like a command line
     law: Annotated[
         str,
-        typer.Option(
-            metavar="exponential|uniform|fixed",
-            autocompletion=words("exponential", "uniform", "fixed"),
-            help="Law of these times; uniform is from 0 to twice the mean.",
+        word_option(
+            *("exponential", "uniform", "fixed"),
+            text="Law of these times; uniform is from 0 to twice the mean.",
         ),
     ] = "exponential",
     window: Annotated[
         float,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            help="Time from the earliest to the latest start that suits. By default 0.",
-            show_default=False,
-        ),
+        duration_option("Time from the earliest to the latest start that suits. By default 0."),
     ] = "0",  # type: ignore[assignment]  # parsed like a command line
     seed: SeedOption = None,
     strict: StrictOption = False,

@@ -3,19 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from workloadkit.cli.common import (
     BurstsOption,
     StrictOption,
     TraceArgument,
     check_outputs,
-    duration,
+    duration_option,
     load,
     output_option,
+    word_option,
     write,
 )
-from workloadkit.cli.configuration import words
 from workloadkit.cli.output import note
 
 EXAMPLES = """
@@ -29,31 +27,25 @@ def sessions(
     trace: TraceArgument = None,
     method: Annotated[
         str,
-        typer.Option(
-            metavar="arrival|last|max",
-            autocompletion=words("arrival", "last", "max"),
-            help="Inactivity is measured from the user's previous arrival, the end of the last "
+        word_option(
+            *("arrival", "last", "max"),
+            text="Inactivity is measured from the user's previous arrival, the end of the last "
             "job, or the latest (max) end in the session.",
         ),
     ] = "arrival",
     threshold: Annotated[
         float | None,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            show_default=False,
-            help="Longest inactivity within a session. By default 60min for arrival, 20min for "
-            "last and max.",
+        duration_option(
+            "Longest inactivity within a session. By default 60min for arrival, 20min for last and "
+            "max."
         ),
     ] = None,
     cut: Annotated[
         float | None,
-        typer.Option(
-            parser=duration,
+        duration_option(
+            "With last and max: a job holds a session open for at most C after its submission. By "
+            "default until it ends.",
             metavar="C",
-            show_default=False,
-            help="With last and max: a job holds a session open for at most C after its "
-            "submission. By default until it ends.",
         ),
     ] = None,
     output: Annotated[Path, output_option("the table as CSV")] = Path("-"),

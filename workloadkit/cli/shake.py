@@ -3,19 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
     TraceArgument,
     check_outputs,
-    duration,
+    duration_option,
     load,
     log_option,
+    word_option,
     write_log,
 )
-from workloadkit.cli.configuration import words
 from workloadkit.cli.output import progress
 
 EXAMPLES = """
@@ -30,20 +28,12 @@ def shake(
     output: Annotated[Path, log_option("the shaken log")] = Path("-"),
     unit: Annotated[
         str,
-        typer.Option(
-            metavar="job|batch|session|user",
-            autocompletion=words("job", "batch", "session", "user"),
-            help="The unit that is shifted as a whole.",
+        word_option(
+            *("job", "batch", "session", "user"), text="The unit that is shifted as a whole."
         ),
     ] = "job",
     by: Annotated[
-        float,
-        typer.Option(
-            parser=duration,
-            metavar="T",
-            help="Longest shift, earlier or later. By default 1min.",
-            show_default=False,
-        ),
+        float, duration_option("Longest shift, earlier or later. By default 1min.")
     ] = "1min",  # type: ignore[assignment]  # parsed like a command line
     seed: SeedOption = None,
     strict: StrictOption = False,

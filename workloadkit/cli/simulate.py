@@ -21,7 +21,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.options import kind_of_users, with_settings
+from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
@@ -43,15 +43,7 @@ workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
 @with_settings("population", "uncounted")
 def simulate(
     trace: TraceArgument = None,
-    scheduler: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:P=V,...]",
-            autocompletion=configuration.schedulers,
-            show_default=False,
-            help="Scheduler, see `workloadkit help schedulers`. By default easy.",
-        ),
-    ] = None,
+    scheduler: Annotated[list[str] | None, scheduler_option("easy", several=False)] = None,
     users: Annotated[
         str,
         typer.Option(

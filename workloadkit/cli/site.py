@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workloadkit.cli import configuration
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
@@ -17,7 +16,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.options import procs_option, with_settings
+from workloadkit.cli.options import procs_option, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.settings import Kinds, Site, StaticSiteSettings
@@ -67,16 +66,7 @@ def site(
             help="Step in the range of --users. By default 50.",
         ),
     ] = None,
-    scheduler: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:P=V,...]",
-            autocompletion=configuration.schedulers,
-            show_default=False,
-            help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
-            "easy.",
-        ),
-    ] = None,
+    scheduler: Annotated[list[str] | None, scheduler_option("easy")] = None,
     source: Annotated[
         list[Path] | None,
         typer.Option(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -21,7 +20,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import WorkersOption, executor
-from workloadkit.cli.options import kind_of_users, with_settings
+from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import note, print_results, progress, warn_of_calibration, write_message
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as SweepSettings
@@ -43,16 +42,7 @@ workloadkit sweep log.swf.gz --runs 100 --seed 1 --workers 4 --out results
 @with_settings()
 def sweep(
     trace: TraceArgument = None,
-    scheduler: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:P=V,...]",
-            autocompletion=configuration.schedulers,
-            show_default=False,
-            help="Scheduler, see `workloadkit help schedulers`; repeat for several. By default "
-            "fcfs and easy.",
-        ),
-    ] = None,
+    scheduler: Annotated[list[str] | None, scheduler_option("fcfs and easy")] = None,
     loads: Annotated[
         list[float] | None,
         typer.Option(

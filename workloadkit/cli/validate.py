@@ -10,9 +10,9 @@ from workloadkit.cli.common import (
     TraceArgument,
     check_outputs,
     load,
-    write_json,
+    show_report,
+    word_option,
 )
-from workloadkit.cli.configuration import words
 from workloadkit.cli.output import progress
 
 EXAMPLES = """
@@ -27,11 +27,7 @@ def validate(
     json: JsonOption = None,
     fail_on: Annotated[
         str,
-        typer.Option(
-            metavar="error|warning|never",
-            autocompletion=words("error", "warning", "never"),
-            help="Lowest severity that gives exit code 1.",
-        ),
+        word_option(*("error", "warning", "never"), text="Lowest severity that gives exit code 1."),
     ] = "error",
     strict: StrictOption = False,
 ) -> None:
@@ -50,9 +46,6 @@ def validate(
     log = load(trace, strict=strict)
     with progress(f"checking {log.name}"):
         report = wk.validate(log)
-    if json:
-        write_json(json, report.to_dict())
-    if str(json) != "-":
-        typer.echo(str(report))
+    show_report(report, json)
     if report.fails(fail_on):  # type: ignore[arg-type]
         raise typer.Exit(1)

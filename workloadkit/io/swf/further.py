@@ -151,7 +151,7 @@ class FurtherColumns:
         return pd.DataFrame(columns, copy=False)
 
 
-def _numbers(words: list[bytes]) -> NDArray[np.float64]:
+def _numbers(words: Sequence[bytes]) -> NDArray[np.float64]:
     """Return the values of decimal numbers, NaN if invalid."""
     return np.array([float(word) if NUMBER.fullmatch(word) else np.nan for word in words])
 
