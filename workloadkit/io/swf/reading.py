@@ -328,7 +328,8 @@ class SwfReader:
             column = self.columns.pop(field.name)
             bursts[field.name] = column[burst]
             jobs[field.name] = column[rows]
-        riding = self.further.tables(rows, self.n_jobs, self.repair_of)
+        found = self.further
+        riding = found.tables(rows, self.n_jobs, self.repair_of) if found.numbers else {}
         return Trace(
             Columns(jobs),
             Header(tuple(self.comments)),
