@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from workloadkit.errors import FormatError, ParameterError, check_load, check_number, plural, quoted
 from workloadkit.io.strict_json import read_json
 from workloadkit.provenance import plain
-from workloadkit.simulation.noted import identity_of
+from workloadkit.simulation.schedule.notes import identity_of
 
 #: The axes; the last one varies fastest.
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
