@@ -82,11 +82,11 @@ from .simulation import predictors as predictors
 from .simulation import schedulers as schedulers
 from .simulation import users as users
 from .simulation.check import check_schedule as check_schedule
+from .simulation.check.violations import violations as violations
 from .simulation.schedule import Schedule as Schedule
 from .simulation.simulate import simulate as simulate
 from .simulation.stepping import SteppedSimulation as SteppedSimulation
 from .simulation.stepping import SteppedSimulations as SteppedSimulations
-from .simulation.violations import violations as violations
 from .trace import Trace as Trace
 from .user_classes import UserClasses as UserClasses
 from .user_classes import classify_users as classify_users
