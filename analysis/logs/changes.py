@@ -28,8 +28,8 @@ from workloadkit.analysis.operations.parts import GROUPINGS, hours, kind, listed
 from workloadkit.analysis.operations.tables import efficiency_of, usage
 from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.clock import DAY
+from workloadkit.executions import WITHOUT_RESULT
 from workloadkit.fields import UNKNOWN as NO_USER
-from workloadkit.outcomes import WITHOUT_RESULT
 from workloadkit.provenance import source_of
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.trace import Trace
