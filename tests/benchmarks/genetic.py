@@ -150,7 +150,8 @@ def _passes(schedule: Schedule, length: int) -> list[Pass]:
 def _look_at(search: genetic.Search, state: Pass, jobs: Jobs) -> None:
     """Let a search know what runs and waits in a pass."""
     count = state.planned_ends.size
-    search.now[0], search.at[:] = state.now, (state.waiting.size, count, state.free)
+    search.now[0], search.at.n_jobs = state.now, state.waiting.size
+    search.at.n_running, search.at.free = count, state.free
     search.running_ends[:count] = state.planned_ends
     search.running_procs[:count] = state.planned_procs
     for place, job in enumerate(state.waiting):
@@ -160,7 +161,7 @@ def _look_at(search: genetic.Search, state: Pass, jobs: Jobs) -> None:
 @numba.njit
 def _judge_all(search, orders):
     search = by_reference(search)
-    length = search.at[genetic.N_JOBS]
+    length = search.at.n_jobs
     earned = np.empty(orders.size // length)
     for i in range(earned.size):
         earned[i] = genetic.evaluate(search, orders, i * length)

@@ -11,7 +11,6 @@ from workloadkit.simulation.machine.ledger import fits, start_job
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.schedulers import Scheduler
-from workloadkit.simulation.state import ARRIVED, N_WAITING
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Stack(NamedTuple):
 
 @inline
 def job_returned(state, job, now):
-    place = state.at[N_WAITING] - 1
+    place = state.at.n_waiting - 1
     waiting = state.policy.waiting
     while place > 0 and waiting[place - 1] > job:
         waiting[place] = waiting[place - 1]
@@ -56,8 +55,8 @@ def job_returned(state, job, now):
 
 @inline
 def allocate(state, new, now):
-    waiting, count = state.policy.waiting, state.at[N_WAITING] - (state.at[ARRIVED] - new)
-    for job in range(new, state.at[ARRIVED]):
+    waiting, count = state.policy.waiting, state.at.n_waiting - (state.at.arrived - new)
+    for job in range(new, state.at.arrived):
         waiting[count] = job
         count += 1
     while count > 0 and fits(state, waiting[count - 1], now):

@@ -32,7 +32,7 @@ def allocate(state, new, now):
     waiting, first = queue.waiting, 0
     while first >= 0:
         first = -1
-        for place in range(queue.at[loop.COUNT]):
+        for place in range(queue.at.count):
             job = waiting[place]
             if job < 0 or not loop.fits(state, job, now):
                 continue

@@ -9,7 +9,7 @@ from hypothesis.strategies import integers, lists, none, one_of, tuples
 
 from tests.compiled import from_python
 from workloadkit.simulation import agenda as agendas
-from workloadkit.simulation.agenda import OVERFLOWS, SIZE, new_agenda
+from workloadkit.simulation.agenda import new_agenda
 
 enter, take_due, take_first = map(
     from_python, (agendas.enter, agendas.take_due, agendas.take_first)
@@ -29,7 +29,7 @@ def test_entries_come_by_time_then_key_then_as_they_were_made(steps):
             heapq.heappush(expected, (*step, item))
         elif expected:
             assert take_first(agenda) == heapq.heappop(expected)[-1]
-        assert agenda.at[SIZE] == len(expected)
+        assert agenda.at.size == len(expected)
     assert sorted(agenda.slot.tolist()) == [*range(60)]
 
 
@@ -45,6 +45,6 @@ def test_what_is_due_is_taken_together():
 def test_an_entry_without_room_is_reported():
     agenda = new_agenda(1, np.dtype(np.int64))
     enter(agenda, 3, 0, 0)
-    assert not agenda.at[OVERFLOWS]
+    assert not agenda.at.overflows
     enter(agenda, 4, 0, 1)
-    assert agenda.at[OVERFLOWS]
+    assert agenda.at.overflows

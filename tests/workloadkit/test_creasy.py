@@ -23,7 +23,7 @@ from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, waiting_jobs
+from workloadkit.simulation.state import waiting_jobs
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 
@@ -141,9 +141,9 @@ def stepwise(workload, rules, times, *, alpha, long_queue):
     """Go on from each of `times` to the next, continuing a copy each time."""
     policy, state = to_begin_with(workload, rules, alpha, long_queue=long_queue)
     for begin, until in pairwise(times):
-        behind, at, waiting = state, state.at.tolist(), waiting_jobs(state).tolist()
+        behind, at, waiting = state, deepcopy(state.at), waiting_jobs(state).tolist()
         state, _ = policy.run(deepcopy(state), begin, until)
-        assert (behind.at.tolist(), waiting_jobs(behind).tolist()) == (at, waiting)
+        assert (behind.at, waiting_jobs(behind).tolist()) == (at, waiting)
     return state.start.tolist()
 
 
@@ -207,11 +207,11 @@ def test_by_until_all_has_ended_and_arrived_but_nothing_started():
     policy, state = to_begin_with(jobs, Rules(1), 6000)
     policy.run(state, 0, 10)
     # the shorter one came first; it ended at 5, the other one will at 15
-    assert state.at[[N_RUNNING, ARRIVED, N_WAITING]].tolist() == [1, 3, 1]
+    assert (state.at.n_running, state.at.arrived, state.at.n_waiting) == (1, 3, 1)
     assert state.machine.level[FREE] == 0
     assert state.start[:2].tolist() == [5, 0]
     policy.run(state, 10, 15)
-    assert state.at[[N_RUNNING, ARRIVED, N_WAITING]].tolist() == [0, 4, 2]
+    assert (state.at.n_running, state.at.arrived, state.at.n_waiting) == (0, 4, 2)
     assert state.machine.level[FREE] == 1
     assert waiting_jobs(state).tolist() == [2, 3]
 

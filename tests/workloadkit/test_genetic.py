@@ -400,7 +400,8 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
         capacity=MACHINE + 1,
         dtype=dtype,
     )
-    search.now[0], search.at[:] = now, (n_jobs, 3, free)
+    search.now[0], search.at.n_jobs = now, n_jobs
+    search.at.n_running, search.at.free = 3, free
     search.running_ends[:3], search.running_procs[:3] = ends, held
     for i in range(n_jobs):
         take_in(search, i, jobs, i, i, 0.0)

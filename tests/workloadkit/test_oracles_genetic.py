@@ -44,7 +44,7 @@ def a_search(n_jobs, utilities=None, *, seed=0, at_start=False):
         capacity=MACHINE + 1,
         dtype=np.dtype(np.int64),
     )
-    search.now[0], search.at[evaluation.N_JOBS] = NOW, n_jobs
+    search.now[0], search.at.n_jobs = NOW, n_jobs
     return search
 
 
@@ -206,7 +206,8 @@ def agrees(order, queue, running, at, *, knows):
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
     search = search_of(queue, at, knows=knows)
-    search.at[:] = len(queue), len(running), free
+    search.at.n_jobs, search.at.n_running = len(queue), len(running)
+    search.at.free = free
     for i, (end, size) in enumerate(sorted(running, reverse=True)):
         search.running_ends[i], search.running_procs[i] = end, size
     assert evaluate(search, np.array(order), 0) == found

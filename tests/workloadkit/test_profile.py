@@ -14,7 +14,7 @@ from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Pool
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.predicting import NO_PREDICTOR
-from workloadkit.simulation.profile import N_STEPS, new_profile
+from workloadkit.simulation.profile import new_profile
 from workloadkit.simulation.state import Jobs, new_state
 
 MACHINE = 6
@@ -153,7 +153,7 @@ def planning(running=(), free=MACHINE, now=0):
     order = sorted(range(len(running)), key=lambda job: -running[job][0])
     state.planned_jobs[: len(order)] = order
     state.planned_ends[: len(order)] = [running[job][0] for job in order]
-    state.at[0] = len(order)
+    state.at.n_running = len(order)
     profile = new_profile(30, zero.dtype)
     plan(state, profile, now)
     assert machine.level[FREE] == free
@@ -162,7 +162,7 @@ def planning(running=(), free=MACHINE, now=0):
 
 def steps_of(state, profile):
     """The steps in the order of time."""
-    count = profile.at[N_STEPS]
+    count = profile.at.n_steps
     free = state.machine.level[PLANNED : PLANNED + count]
     return [*zip(profile.times[:count].tolist(), free.tolist(), strict=True)][::-1]
 

@@ -181,10 +181,10 @@ def test_users_see_the_queue_and_the_load():
 
 
 def test_compiled_users_see_the_same():
-    from workloadkit.simulation.state import N_RUNNING, N_WAITING, busy_procs, no_jobs, queue_length
+    from workloadkit.simulation.state import busy_procs, no_jobs, queue_length
 
     jobs = no_jobs(np.dtype(np.float64))
-    jobs.at[N_WAITING], jobs.at[N_RUNNING] = 7, 2
+    jobs.at.n_waiting, jobs.at.n_running = 7, 2
     jobs = jobs._replace(procs=np.array([5, 3, 9]), running=np.array([2, 0, 1]))
     assert from_python(queue_length)(jobs) == 7
     assert from_python(busy_procs)(jobs) == 14

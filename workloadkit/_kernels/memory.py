@@ -1,7 +1,8 @@
 """Arguments and results of native code, in memory.
 
 A layout describes the types of a value: a letter of `struct` for a number; for an array the letter
-of its numbers, its dimensions and flags; for a tuple its class and the layouts of its elements.
+of its numbers, its dimensions and flags; for a tuple its class and the layouts of its elements;
+for a record its class and letters, for an array of records their type in words.
 Equal layouts are equal types to the compiler.
 """
 
@@ -12,6 +13,8 @@ from struct import Struct, calcsize
 from typing import Any
 
 import numpy as np
+
+from workloadkit._kernels.record import Record
 
 _RANDOM = np.random.Generator
 _LETTERS = {np.dtype(letter): letter for letter in "?bBhHiIqQfd"}
@@ -41,7 +44,7 @@ def _add(value: Any, words: list[Any]) -> Any:
     if isinstance(value, np.ndarray):
         flags = value.flags.num
         order = flags & _C_ORDER or flags & _F_ORDER
-        letter = _LETTERS.get(value.dtype)
+        letter = _LETTERS.get(value.dtype) or (value.dtype.names and str(value.dtype))
         if letter is None:
             raise LayoutError
         # the first two: who counts references to the array; the caller keeps it
@@ -51,6 +54,9 @@ def _add(value: Any, words: list[Any]) -> Any:
         return letter, value.ndim, order | flags & _OTHERS
     if isinstance(value, tuple):
         return type(value), *[_add(part, words) for part in value]
+    if isinstance(value, Record):
+        words.append(value.address)
+        return type(value), value.letters
     if value is None:
         words.append(0)
         return _NOTHING
@@ -89,6 +95,8 @@ def _format(layout: Any) -> str:
     head, *rest = layout
     if isinstance(head, str):
         return f"0q{5 + 2 * rest[0]}q"
+    if issubclass(head, Record):
+        return "q"
     inner = "".join(map(_format, rest))
     widest = max((c for c in inner if c.isalpha() or c == "?"), key=calcsize, default="b")
     return f"0{widest}{inner}0{widest}"

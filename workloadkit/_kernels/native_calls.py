@@ -1,4 +1,7 @@
-"""What kernels call by address: native functions of a tuple, and those of the C library."""
+"""Types that are passed by reference, and what kernels call by address.
+
+These are native functions of a tuple, and those of the C library.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,16 +13,21 @@ from numba.core.cgutils import get_or_insert_function
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
+    NativeValue,
     infer_getattr,
     intrinsic,
     lower_builtin,
     lower_getattr_generic,
+    lower_setattr_generic,
     models,
     register_model,
     type_callable,
+    typeof_impl,
+    unbox,
 )
 
 from workloadkit._kernels.compile import by_reference
+from workloadkit._kernels.record import Record
 
 # The compiler's type of tuples that are passed by reference, see `compile.by_reference`.
 
@@ -92,6 +100,67 @@ def _get_attribute(context, builder, kind, reference, name):
         return pointer
     value = context.data_model_manager[there].load_from_data_pointer(builder, pointer)
     return impl_ret_borrowed(context, builder, there, value)
+
+
+# The compiler's type of records.
+
+_TYPES = {"q": types.int64, "I": types.uint32, "d": types.float64, "?": types.boolean}
+
+
+class RecordType(types.Type):
+    """Type of a record, which is an address."""
+
+    def __init__(self, of: type[Record], letters: str) -> None:
+        self.fields = dict(zip(of.fields, (_TYPES[letter] for letter in letters), strict=True))
+        super().__init__(name=f"{of.__module__}.{of.__qualname__}({self.fields})")
+
+    def place(self, name: str) -> int:
+        """Return the place of a field."""
+        return list(self.fields).index(name)
+
+
+@typeof_impl.register(Record)
+def _type_of_record(record, context):
+    return RecordType(type(record), record.letters)
+
+
+@register_model(RecordType)
+class _RecordModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        fields = [manager.lookup(field).get_data_type() for field in kind.fields.values()]
+        super().__init__(manager, kind, ir.LiteralStructType(fields).as_pointer())
+
+
+@unbox(RecordType)
+def _unbox_record(kind, record, context):
+    python, builder = context.pyapi, context.builder
+    address = python.object_getattr_string(record, "address")
+    number = python.long_as_longlong(address)
+    python.decref(address)
+    return NativeValue(builder.inttoptr(number, context.context.get_value_type(kind)))
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = RecordType
+
+    def generic_resolve(self, typ: Any, attr: str) -> Any:  # type: ignore[override]
+        return typ.fields.get(attr)
+
+
+@lower_getattr_generic(RecordType)
+def _get_field(context, builder, kind, record, name):
+    pointer = cgutils.gep_inbounds(builder, record, 0, kind.place(name))
+    return context.data_model_manager[kind.fields[name]].load_from_data_pointer(builder, pointer)
+
+
+@lower_setattr_generic(RecordType)
+def _set_field(context, builder, signature, arguments, name):
+    kind, _ = signature.args
+    record, value = arguments
+    pointer = cgutils.gep_inbounds(builder, record, 0, kind.place(name))
+    data = context.data_model_manager[kind.fields[name]].as_data(builder, value)
+    builder.store(data, pointer)
 
 
 @intrinsic

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.kernels import sending
 from workloadkit.metasystem.kernels.slots import Line
-from workloadkit.metasystem.kernels.streams import ASKS, Streams, Table
+from workloadkit.metasystem.kernels.streams import Streams, StreamsAt, Table
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, Served
 from workloadkit.simulation.orders import ARRIVAL, Order, settled
 from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.state import ARRIVED, State, never
+from workloadkit.simulation.state import State, never
 from workloadkit.simulation.workload import Workload
 
 
@@ -65,7 +65,7 @@ class CompiledMetasystem:
         first = 0
         while (first := sending.send_all(self.grid, first)) < self.jobs.number.size:
             self._go_on()
-        self.grid.until[:] = never(self.grid.until.dtype)
+        self.grid.at.until = never(self.grid.submit.dtype)
         sending.finish(self.grid)
         while self._go_on():
             sending.finish(self.grid)
@@ -82,7 +82,7 @@ class CompiledMetasystem:
         WorkloadError
             If a job never starts.
         """
-        n_jobs, dtype = self.jobs.number.size, self.grid.until.dtype
+        n_jobs, dtype = self.jobs.number.size, self.grid.submit.dtype
         where, start = np.full(n_jobs, -1, np.int64), np.zeros(n_jobs, dtype)
         local_starts = []
         for site in self.sites:
@@ -114,16 +114,12 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
     return sending.Grid(
         functions=np.zeros(n_sites, np.int64),
         memories=np.zeros(n_sites, np.int64),
-        at=np.zeros((n_sites, 6), np.int64),
-        until=np.zeros((n_sites, 1), dtype),
-        shown=np.zeros((n_sites, 2), np.int64),
-        remaining=np.zeros((n_sites, 1), dtype),
+        at=np.zeros(n_sites, StreamsAt(dtype).memory.dtype).view(np.recarray),
         inbox_time=np.empty((n_sites, n_jobs), dtype),
         inbox_job=np.empty((n_sites, n_jobs), np.int64),
         plan_time=np.empty((n_sites, room), dtype),
         plan_level=np.empty((n_sites, room), np.int64),
         plan_count=np.zeros((n_sites, 1), np.int64),
-        plan_last=np.zeros((n_sites, 2), dtype),
         line_key=np.empty((n_sites, in_line)),
         line_procs=np.empty((n_sites, in_line), np.int64),
         line_estimate=np.empty((n_sites, in_line), dtype),
@@ -197,7 +193,7 @@ class _CompiledSite:
         self.n_local, self.policy = prepared.workload.job.size, prepared.policy.name
         n_rows = max(self.n_local + jobs.number.size, 1)
         streams = _streams(place, prepared, jobs, grid, n_rows)
-        tables = _tables(n_rows, grid.until.dtype, prepared.rules.machine)
+        tables = _tables(n_rows, grid.submit.dtype, prepared.rules.machine)
         known = replace(tables, users=streams)
         self.how: Any = compiled_form(prepared.policy, known, prepared.rules)
         self.how.workload = tables
@@ -214,16 +210,16 @@ class _CompiledSite:
 
     def go_on(self) -> bool:
         """Continue where the policy has requested a return; return whether it has."""
-        asks = bool(self.grid.at[self.place, ASKS])
+        asks: bool = self.state.users.at.asks
         if asks:
             self.state = self.how.go_on(self.state)
-            self.grid.at[self.place, ASKS] = 0
+            self.state.users.at.asks = False
             self._enter()
         return asks
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray]:
         """Return the jobs that have arrived, as in `Streams.origin`, and their starts."""
-        arrived = int(self.state.at[ARRIVED])
+        arrived = int(self.state.at.arrived)
         return self.state.users.origin[:arrived], self.state.start[:arrived]
 
 
@@ -231,7 +227,7 @@ def _streams(
     place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid, n_rows: int
 ) -> Streams:
     """Return the two streams of a site."""
-    w, dtype = prepared.workload, grid.until.dtype
+    w, dtype = prepared.workload, grid.submit.dtype
     unknown = np.full(jobs.number.size, -1, np.int64)
     run, estimate = jobs.run[place], jobs.estimate[place]
     return Streams(
@@ -240,15 +236,10 @@ def _streams(
         grid.inbox_time[place],
         grid.inbox_job[place],
         np.empty(n_rows, np.int64),
-        grid.at[place],
-        np.zeros(2, dtype),
-        grid.until[place],
-        grid.shown[place],
-        grid.remaining[place],
+        StreamsAt(dtype).over(grid.at[place, ...]),
         grid.plan_time[place],
         grid.plan_level[place],
         grid.plan_count[place],
-        grid.plan_last[place],
         grid.line_key[place],
         grid.line_procs[place],
         grid.line_estimate[place],

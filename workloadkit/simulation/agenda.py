@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-
-# Places in Agenda.at.
-SIZE, SERIAL, OVERFLOWS, ARRIVED = range(4)
+from workloadkit._kernels.record import Record
 
 # Keys of submissions without a job number, and of wake-ups, begin here: after all job numbers.
 UNNUMBERED, WAKE_UP = 2**61, 2**62
+
+
+class _At(Record):
+    """What the agenda counts."""
+
+    size: int  # entries
+    serial: int  # entries made so far
+    overflows: bool  # whether one found no room
+    arrived: int  # jobs that have arrived
 
 
 class Agenda(NamedTuple):
@@ -34,8 +41,7 @@ class Agenda(NamedTuple):
         Contents of each slot.
     due : ndarray of int64, shape (capacity,)
         Items taken out together.
-    at : ndarray of int64, shape (4,)
-        Number of entries; entries made so far; whether one found no room; jobs that have arrived.
+    at : record
     """
 
     time: NDArray
@@ -44,28 +50,27 @@ class Agenda(NamedTuple):
     serial: NDArray[np.int64]
     item: NDArray[np.int64]
     due: NDArray[np.int64]
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_agenda(capacity: int, dtype: np.dtype) -> Agenda:
     """Return an empty agenda."""
     key, serial, item, due = (np.empty(capacity, np.int64) for _ in range(4))
-    time, slot, at = np.empty(capacity, dtype), np.arange(capacity), np.zeros(4, np.int64)
-    return Agenda(time, slot, key, serial, item, due, at)
+    return Agenda(np.empty(capacity, dtype), np.arange(capacity), key, serial, item, due, _At())
 
 
 @bare
 def enter(agenda, time, key, item):
     """Enter an item for a time."""
     times, slots, keys, at = agenda.time, agenda.slot, agenda.key, agenda.at
-    place = at[SIZE]
+    place = at.size
     if place == times.size:
-        at[OVERFLOWS] = 1
+        at.overflows = 1
         return
     slot = slots[place]
-    keys[slot], agenda.serial[slot], agenda.item[slot] = key, at[SERIAL], item
-    at[SIZE] += 1
-    at[SERIAL] += 1
+    keys[slot], agenda.serial[slot], agenda.item[slot] = key, at.serial, item
+    at.size += 1
+    at.serial += 1
     while place > 0:
         parent = (place - 1) >> 1
         if times[parent] < time or (times[parent] == time and keys[slots[parent]] <= key):
@@ -80,8 +85,8 @@ def take_first(agenda):
     """Take the earliest entry out; return its item."""
     times, slots, at = agenda.time, agenda.slot, agenda.at
     taken = slots[0]
-    at[SIZE] -= 1
-    last = at[SIZE]
+    at.size -= 1
+    last = at.size
     time, slot = times[last], slots[last]
     slots[last] = taken  # free from now on
     place, child = 0, 1
@@ -105,7 +110,7 @@ def take_first(agenda):
 def take_due(agenda, now):
     """Take all entries out that are due, in their order, into `due`; return their number."""
     count = 0
-    while agenda.at[SIZE] > 0 and agenda.time[0] <= now:
+    while agenda.at.size > 0 and agenda.time[0] <= now:
         agenda.due[count] = take_first(agenda)
         count += 1
     return count

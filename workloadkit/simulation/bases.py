@@ -27,7 +27,6 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (
-    COUNT,
     WaitingList,
     forget_started,
     job_ended,
@@ -39,17 +38,13 @@ from workloadkit.simulation.policies.arrivals import (
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_WAITING, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import Workload
 
 __all__ = [
-    "ARRIVED",
-    "COUNT",
-    "N_RUNNING",
-    "N_WAITING",
     "BatchUser",
     "Behaviour",
     "Community",

@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.events import leave_queue
 from workloadkit.simulation.parts import by_part, register_functions
+
+
+class _At(Record):
+    """Where in the order of the times the simulation is."""
+
+    next: int
 
 
 class Cancellations(NamedTuple):
@@ -25,20 +32,19 @@ class Cancellations(NamedTuple):
         These jobs in the order of the times, ties by arrival.
     left : ndarray of bool, shape (n_jobs,)
         Whether the job has left the queue.
-    at : ndarray of int64, shape (1,)
-        Place of the next of them.
+    at : record
     """
 
     time: NDArray
     job: NDArray[np.int64]
     left: NDArray[np.bool_]
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_cancellations(time: NDArray, never: object) -> Cancellations:
     """Return the cancellations at given times, before the first."""
     job = np.argsort(time, kind="stable")[: np.count_nonzero(time != never)]
-    return Cancellations(time, job, np.zeros(time.size, np.bool_), np.zeros(1, np.int64))
+    return Cancellations(time, job, np.zeros(time.size, np.bool_), _At())
 
 
 @inline
@@ -56,9 +62,9 @@ def next_cancellation(state, what, now):
     """Return the time of the next cancellation of a job that has not started."""
     part = state.cancellations
     at, job = part.at, part.job
-    while at[0] < job.size and state.start[job[at[0]]] != state.never:
-        at[0] += 1
-    return part.time[job[at[0]]] if at[0] < job.size else state.never
+    while at.next < job.size and state.start[job[at.next]] != state.never:
+        at.next += 1
+    return part.time[job[at.next]] if at.next < job.size else state.never
 
 
 @bare
@@ -66,7 +72,7 @@ def cancel(state, one, now):
     """Let the due jobs leave the queue; only the first one, if `one`."""
     part = state.cancellations
     while next_cancellation(state, 0, now) <= now:
-        job = part.job[part.at[0]]
+        job = part.job[part.at.next]
         part.left[job] = True
         leave_queue(state, job, now)
         if one:
@@ -76,7 +82,7 @@ def cancel(state, one, now):
 @inline
 def returned(state, what, now):
     """Look at all jobs again, as one that had started waits again."""
-    state.cancellations.at[0] = 0
+    state.cancellations.at.next = 0
 
 
 @inline

@@ -39,7 +39,6 @@ from workloadkit.simulation.orders import (
 )
 from workloadkit.simulation.parts import functions_of, kind_of, register_functions
 from workloadkit.simulation.sorting import stable_order
-from workloadkit.simulation.state import ARRIVED
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
 _wfp3, _unicef = map(inline, VARYING.values())
@@ -235,7 +234,7 @@ def by_arrival(*orders: Any) -> bool:
 def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     """Place of each job in a settled order, where all jobs are known."""
     jobs, n_jobs = state.jobs, state.jobs.submit.size
-    first = state.first[0] if state.at[ARRIVED] else jobs.submit[0]
+    first = state.first[0] if state.at.arrived else jobs.submit[0]
     if not isinstance(order, Order):
         keys = order.keys_of_all(jobs, first)
     elif order.code == ARRIVAL:

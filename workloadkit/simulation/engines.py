@@ -205,17 +205,15 @@ def play_users_compiled(
 
     If the tables prove too small, the run is repeated with larger ones.
     """
-    from workloadkit.simulation.agenda import ARRIVED, OVERFLOWS
-
     room = max(simulated_users.n_jobs, 1)
     while True:
         tables = simulated_users.compiled(_draws(rules), room, by_event=rules.passes == "event")
         agenda = tables.users.agenda
         play = _nothing(tables) if _is_idle(agenda) else play_compiled(policy, tables, rules)
-        if not agenda.at[OVERFLOWS]:
+        if not agenda.at.overflows:
             break
         room *= 2
-    n_jobs = int(agenda.at[ARRIVED])
+    n_jobs = int(agenda.at.arrived)
     if not n_jobs:
         raise WorkloadError("the users submitted no job")
     planned = play.workload
@@ -354,9 +352,8 @@ def _draws(rules: Rules) -> np.random.Generator:
 
 
 def _is_idle(agenda: Any) -> bool:
-    from workloadkit.simulation.agenda import SIZE
 
-    return not agenda.at[SIZE]
+    return not agenda.at.size
 
 
 def _nothing(tables: Workload) -> EngineResult:

@@ -5,15 +5,6 @@ from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.predicting import CORRECT, LEARN, PLAN, predict
 from workloadkit.simulation.queue import insert_end, remove_end
-from workloadkit.simulation.state import (
-    ARRIVED,
-    N_DUE,
-    N_ENDED,
-    N_RUNNING,
-    N_WAITING,
-    OLDEST,
-    STALE,
-)
 
 LATE = -1  # the end of job j is listed as LATE - j while it has its processors
 
@@ -51,11 +42,11 @@ allocate = by_part("policy", "allocate")
 @inline
 def arrive(state, now):
     """Add the next job of the tables as it arrives."""
-    job = state.at[ARRIVED]
+    job = state.at.arrived
     if job == 0:
         state.first[0] = now
-    state.at[ARRIVED] = job + 1
-    state.at[N_WAITING] += 1
+    state.at.arrived = job + 1
+    state.at.n_waiting += 1
     if state.predictor.is_there:
         _plan(state, job, now)
     job_arrived(state, job, now)
@@ -78,8 +69,8 @@ _renewed = by_part("policy", "prediction_renewed", _nothing)
 @bare
 def renew_predictions(state, now):
     """Predict the run times of waiting jobs again, as jobs have ended or returned to the queue."""
-    at, jobs, oldest, void = state.at, state.jobs, state.at[ARRIVED], False
-    for job in range(at[OLDEST], at[ARRIVED]):
+    at, jobs, oldest, void = state.at, state.jobs, state.at.arrived, False
+    for job in range(at.oldest, at.arrived):
         if state.start[job] == state.never:
             oldest = min(oldest, job)
             jobs.estimate[job] = jobs.limit[job]
@@ -88,7 +79,7 @@ def renew_predictions(state, now):
                 _renewed(state, job, now)
                 jobs.prediction[job] = jobs.estimate[job]
                 void = True
-    at[STALE], at[OLDEST] = False, oldest
+    at.stale, at.oldest = False, oldest
     if void:
         plans_void(state, 0, now)
 
@@ -112,13 +103,13 @@ def _take(state, job, now):
 def _learn(state, job, now):
     """Let the predictor learn from a job that has ended."""
     predict(state.predictor, state.jobs, LEARN, job, now)
-    state.at[STALE] = True
+    state.at.stale = True
 
 
 @inline
 def _give_back(state, now):
     """Free the processors of the first running job that is due."""
-    job = state.end_jobs[state.at[N_RUNNING] - 1]
+    job = state.end_jobs[state.at.n_running - 1]
     end_job(state, job, now)
     job_ended(state, job, now)
     return job
@@ -133,17 +124,17 @@ def free_what_ends(state, now):
     this second, is free from the next pass on.
     """
     at, ends, end_jobs, due = state.at, state.ends, state.end_jobs, state.due
-    if at[N_ENDED] == at[N_DUE]:
-        at[N_ENDED] = at[N_DUE] = 0
-    place = at[N_RUNNING]
-    for number in range(at[N_ENDED], at[N_DUE]):
+    if at.n_ended == at.n_due:
+        at.n_ended = at.n_due = 0
+    place = at.n_running
+    for number in range(at.n_ended, at.n_due):
         place -= due[number] <= LATE  # listed before
     while place > 0 and ends[place - 1] <= now:
         place -= 1
-        due[at[N_DUE]] = LATE - end_jobs[place]
-        at[N_DUE] += 1
-    for number in range(at[N_ENDED], at[N_DUE]):
-        job, last = LATE - due[number], at[N_RUNNING] - 1
+        due[at.n_due] = LATE - end_jobs[place]
+        at.n_due += 1
+    for number in range(at.n_ended, at.n_due):
+        job, last = LATE - due[number], at.n_running - 1
         if job >= 0 and state.start[job] + state.jobs.estimate[job] == now:
             due[number] = job
             remove_end(ends, end_jobs, last + 1, now, job)
@@ -155,8 +146,8 @@ def free_what_ends(state, now):
 def take_end(state, now):
     """Take the first listed end; return its job."""
     at = state.at
-    job = state.due[at[N_ENDED]]
-    at[N_ENDED] += 1
+    job = state.due[at.n_ended]
+    at.n_ended += 1
     if job <= LATE:
         return end_due(state, now)
     return _take(state, job, now)
@@ -171,7 +162,7 @@ def correct_outlived(state, now):
         state.jobs.estimate,
         state.start,
     )
-    corrected, place = False, state.at[N_RUNNING] - 1
+    corrected, place = False, state.at.n_running - 1
     while place >= 0 and ends[place] <= now:
         job = jobs[place]
         before = estimate[job]
@@ -189,7 +180,7 @@ def correct_outlived(state, now):
 def leave_queue(state, job, now):
     """Remove a waiting job that is cancelled; it has no start, and does not wait."""
     job_left(state, job, now)
-    state.at[N_WAITING] -= 1
+    state.at.n_waiting -= 1
     state.start[job] = now
 
 

@@ -33,18 +33,10 @@ from workloadkit.simulation.machine.ledger import (
 )
 from workloadkit.simulation.parts import by_part, is_built_in
 from workloadkit.simulation.state import (
-    ARRIVED,
     LACKS_ROOM,
-    N_DUE,
-    N_ENDED,
-    N_RUNNING,
-    N_SEEN,
-    N_WAITING,
     OVER,
     REQUESTED,
-    STALE,
     STOPPED,
-    WHY,
     State,
 )
 from workloadkit.simulation.streams import (
@@ -106,7 +98,7 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     if begun:
         state.clock[0] = begin
     _kernel_for(state)(state, begun, None if until is None else time(until))
-    return int(state.at[WHY])
+    return int(state.at.why)
 
 
 def player(state: State) -> Callable[[], int]:
@@ -115,7 +107,7 @@ def player(state: State) -> Callable[[], int]:
 
     def play_on() -> int:
         run()
-        return int(state.at[WHY])
+        return int(state.at.why)
 
     return play_on
 
@@ -129,7 +121,7 @@ def _kernel_for(state):
 def go_on(state, begun, until):
     """Run as `play` does; the reason is in the state."""
     at = state.at
-    at[WHY] = OVER
+    at.why = OVER
     now = state.clock[0]
     while True:
         if _pass_is_open(state, 0, now):
@@ -142,7 +134,7 @@ def go_on(state, begun, until):
                 if until is not None and now >= until:  # None is removed at compilation
                     state.clock[0] = until
                     _take_until(state, until)
-                    at[WHY] = STOPPED
+                    at.why = STOPPED
                     break
                 state.clock[0] = now
             if not state.by_event:
@@ -154,15 +146,15 @@ def go_on(state, begun, until):
             begun = False
             if state.predictor.corrects:
                 correct_outlived(state, now)
-            if state.predictor.renews and at[STALE]:
+            if state.predictor.renews and at.stale:
                 renew_predictions(state, now)
-            allocate(state, at[N_SEEN], now)
-            at[N_SEEN] = at[ARRIVED]
+            allocate(state, at.n_seen, now)
+            at.n_seen = at.arrived
         if _policy_asks(state, 0, now):
-            at[WHY] = REQUESTED
+            at.why = REQUESTED
             break
         if must_return(state, 0, now):
-            at[WHY] = LACKS_ROOM
+            at.why = LACKS_ROOM
             break
 
 
@@ -190,7 +182,7 @@ def let_wait(state: State, waiting: Any) -> None:
     """Present waiting jobs to a policy, in order of arrival, as if they arrived now."""
     run = _let_wait if is_built_in(state.policy) else _let_wait_custom
     run(state, waiting)
-    state.at[N_SEEN] = state.at[ARRIVED]
+    state.at.n_seen = state.at.arrived
 
 
 @bare
@@ -213,12 +205,12 @@ _let_wait_custom = uncached(_let_all_wait)
 def _next_instant(state, now):
     """Return the time of the next event; a time after all times if no relevant one is left."""
     at, ends = state.at, state.ends
-    if at[N_ENDED] < at[N_DUE]:
+    if at.n_ended < at.n_due:
         return now
     soonest = min(next_coming(state, 0, now), next_to_leave(state, 0, now))
-    if at[N_RUNNING] > 0:
-        soonest = min(soonest, ends[at[N_RUNNING] - 1])
-    if soonest < state.never or at[N_WAITING] > 0:
+    if at.n_running > 0:
+        soonest = min(soonest, ends[at.n_running - 1])
+    if soonest < state.never or at.n_waiting > 0:
         soonest = min(soonest, next_change(state, 0, now), _next_timer(state, 0, now))
     return soonest
 
@@ -227,10 +219,10 @@ def _next_instant(state, now):
 def _take_ends(state, now):
     """End all due jobs, then notify their users, in the order of the ends."""
     at, ends, end_jobs = state.at, state.ends, state.end_jobs
-    before = at[N_RUNNING]
-    while at[N_RUNNING] > 0 and ends[at[N_RUNNING] - 1] <= now:
+    before = at.n_running
+    while at.n_running > 0 and ends[at.n_running - 1] <= now:
         end_due(state, now)
-    for place in range(before - 1, at[N_RUNNING] - 1, -1):
+    for place in range(before - 1, at.n_running - 1, -1):
         notify_user(state, end_jobs[place], now)
 
 
@@ -250,7 +242,7 @@ def _take_event(state, now):
     free_what_ends(state, now)
     if submission_is_due(state, 0, now):
         take_one(state, 0, now)
-    elif state.at[N_ENDED] < state.at[N_DUE]:
+    elif state.at.n_ended < state.at.n_due:
         notify_user(state, take_end(state, now), now)
     elif next_change(state, 0, now) <= now:
         change(state, True, now)
@@ -279,7 +271,7 @@ def _take_until(state, now):
 def _comes_before_timers(state, now):
     return (
         submission_is_due(state, 0, now)
-        or state.at[N_ENDED] < state.at[N_DUE]
+        or state.at.n_ended < state.at.n_due
         or next_change(state, 0, now) <= now
         or next_to_leave(state, 0, now) <= now
     )

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from workloadkit._kernels.compile import chosen_by_type, in_python
+from workloadkit._kernels.record import Record
 from workloadkit.errors import WorkloadError
 
 _FUNCTIONS: dict[type, Any] = {}
@@ -90,7 +91,7 @@ def is_built_in(part: Any) -> bool:
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         module = getattr(_FUNCTIONS.get(type(part)), "__name__", type(part).__module__)
         return module.startswith("workloadkit.") and all(map(is_built_in, part))
-    return True
+    return not isinstance(part, Record) or type(part).__module__.startswith("workloadkit.")
 
 
 def kind_of(part: Any) -> type:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
@@ -24,9 +25,12 @@ from workloadkit.simulation.machine.ledger import (
     vacate,
 )
 from workloadkit.simulation.queue import move
-from workloadkit.simulation.state import N_RUNNING
 
-N_STEPS = 0  # a place in StepProfile.at
+
+class _At(Record):
+    """What a profile contains."""
+
+    n_steps: int
 
 
 class StepProfile(NamedTuple):
@@ -36,12 +40,11 @@ class StepProfile(NamedTuple):
     ----------
     times : ndarray, shape (n_rows,)
         [s]
-    at : ndarray of int64, shape (1,)
-        Number of steps.
+    at : record
     """
 
     times: NDArray
-    at: NDArray[np.int64]
+    at: _At
 
 
 def n_rows(n_jobs: int) -> int:
@@ -51,7 +54,7 @@ def n_rows(n_jobs: int) -> int:
 
 def new_profile(n_jobs: int, dtype: np.dtype) -> StepProfile:
     """Return a profile for this many jobs, to be filled in by `plan_running`."""
-    return StepProfile(np.zeros(n_rows(n_jobs), dtype), np.ones(1, np.int64))
+    return StepProfile(np.zeros(n_rows(n_jobs), dtype), _At(n_steps=1))
 
 
 @bare
@@ -62,14 +65,14 @@ def plan_running(state, profile, now):
     """
     times, ends, jobs = profile.times, state.planned_ends, state.planned_jobs
     step, last = 0, now
-    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+    for place in range(state.at.n_running - 1, -1, -1):
         if ends[place] > last:
             last = ends[place]
             step += 1
-    profile.at[N_STEPS] = step + 1
+    profile.at.n_steps = step + 1
     times[step] = now
     copy_row(state, PLANNED + step, FREE)
-    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+    for place in range(state.at.n_running - 1, -1, -1):
         if ends[place] > times[step]:
             step -= 1
             times[step] = ends[place]
@@ -80,11 +83,11 @@ def plan_running(state, profile, now):
 @inline
 def pass_time(profile, now):
     """Let the profile begin at `now`."""
-    times, count = profile.times, profile.at[N_STEPS]
+    times, count = profile.times, profile.at.n_steps
     while count > 1 and times[count - 2] <= now:
         count -= 1
     times[count - 1] = now
-    profile.at[N_STEPS] = count
+    profile.at.n_steps = count
 
 
 @bare
@@ -95,7 +98,7 @@ def find_slot(state, profile, need, duration):
     the time is `state.never`.
     """
     times = profile.times
-    place = profile.at[N_STEPS] - 1
+    place = profile.at.n_steps - 1
     while place >= 0:
         if not has_room(state, PLANNED + place, need):
             place -= 1
@@ -123,7 +126,7 @@ def find_steps(times, near, begin, end):
 @bare
 def take_between(state, profile, need, begin, end):
     """Take a need from `begin` until `end`."""
-    last, first = find_steps(profile.times, profile.at[N_STEPS] - 1, begin, end)
+    last, first = find_steps(profile.times, profile.at.n_steps - 1, begin, end)
     take_steps(state, profile, need, last, first, begin, end)
 
 
@@ -137,7 +140,7 @@ def take_steps(state, profile, need, last, first, begin, end):
     """
     if not begin < end:
         return
-    times, count = profile.times, profile.at[N_STEPS]
+    times, count = profile.times, profile.at.n_steps
     for step in range(last, first + 1):
         occupy(state, PLANNED + step, need)
     at_end = at_begin = 1  # number of added steps
@@ -161,7 +164,7 @@ def take_steps(state, profile, need, last, first, begin, end):
         times[first] = begin
     if more < 0:
         _move_steps(state, times, first + 1, count, more)
-    profile.at[N_STEPS] = count + more
+    profile.at.n_steps = count + more
 
 
 @inline
@@ -176,7 +179,7 @@ def _move_steps(state, times, low, high, by):
 def fits_now(state, profile, need, end):
     """Whether a need is free from now until `end`; always for 0 s."""
     times = profile.times
-    place = profile.at[N_STEPS] - 1
+    place = profile.at.n_steps - 1
     if end <= times[place]:
         return True
     while has_room(state, PLANNED + place, need):

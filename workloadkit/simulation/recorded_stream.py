@@ -5,20 +5,19 @@ import sys
 from workloadkit._kernels.compile import bare
 from workloadkit.simulation.events import arrive
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import ARRIVED
 
 
 @bare
 def next_coming(state, what, now):
     """Return the next submission."""
-    submit, arrived = state.jobs.submit, state.at[ARRIVED]
+    submit, arrived = state.jobs.submit, state.at.arrived
     return submit[arrived] if arrived < submit.size else state.never
 
 
 @bare
 def submission_is_due(state, what, now):
     """Whether a submission is due."""
-    submit, arrived = state.jobs.submit, state.at[ARRIVED]
+    submit, arrived = state.jobs.submit, state.at.arrived
     return arrived < submit.size and submit[arrived] <= now
 
 
@@ -37,7 +36,7 @@ def look_ahead(state, what, now):
 def act_on_all(state, what, now):
     """Add all due jobs."""
     submit, at = state.jobs.submit, state.at
-    while at[ARRIVED] < submit.size and submit[at[ARRIVED]] <= now:
+    while at.arrived < submit.size and submit[at.arrived] <= now:
         arrive(state, now)
 
 

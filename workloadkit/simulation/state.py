@@ -6,18 +6,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-
-# Places in State.at: jobs that run, that have arrived, that wait; reason for the loop's return;
-# entries taken from the users' agenda, and those of them processed; jobs that had arrived by the
-# last pass; with a pass after each event, ends of this second that are listed, and taken; whether
-# predictions are to be renewed, and a job that no waiting one has arrived before.
-N_RUNNING, ARRIVED, N_WAITING, WHY, N_TAKEN, N_DONE, N_SEEN, N_DUE, N_ENDED, STALE, OLDEST = range(
-    11
-)
+from workloadkit._kernels.record import Record
 
 # Reasons: all is over; the time to stop has come; the policy requests it; the machine may have too
 # little room for the next instant (perhaps together with a request of the policy).
 OVER, STOPPED, REQUESTED, LACKS_ROOM = range(4)
+
+
+class _At(Record):
+    """What the loop counts."""
+
+    n_running: int
+    arrived: int  # jobs that have arrived
+    n_waiting: int
+    why: int  # reason for the loop's return
+    n_taken: int  # entries taken from the users' agenda
+    n_done: int  # those of them that are processed
+    n_seen: int  # jobs that had arrived by the last pass
+    n_due: int  # with a pass after each event, ends of this second that are listed
+    n_ended: int  # those of them that are taken
+    stale: bool  # whether predictions are to be renewed
+    oldest: int  # a job that no waiting one has arrived before
 
 
 class Jobs(NamedTuple):
@@ -38,8 +47,10 @@ class Jobs(NamedTuple):
         The same array as `State.start`, for functions that see the jobs alone. [s]
     limit, prediction : ndarray, shape (n_jobs,)
         The user's upper limit of the run time, and the estimate at the arrival, or as renewed. [s]
-    at, running : ndarray of int64
-        The same arrays as `State.at` and `State.end_jobs`, see `queue_length` and `busy_procs`.
+    at : record
+        The same as `State.at`, see `queue_length`.
+    running : ndarray of int64
+        The same array as `State.end_jobs`, see `busy_procs`.
     """
 
     submit: NDArray
@@ -51,7 +62,7 @@ class Jobs(NamedTuple):
     start: NDArray = np.empty(0)  # until the state is made, as are the others
     limit: NDArray = np.empty(0)
     prediction: NDArray = np.empty(0)
-    at: NDArray[np.int64] = np.empty(0, np.int64)
+    at: _At = _At()
     running: NDArray[np.int64] = np.empty(0, np.int64)
 
 
@@ -76,8 +87,7 @@ class State(NamedTuple):
         The present second. [s]
     never : scalar
         A time after all times. [s]
-    at : ndarray of int64, shape (11,)
-        See the names of its places.
+    at : record
     late, by_event : bool
         Whether jobs may outlive their estimates; whether there is a pass after each event.
     spares, strict : bool
@@ -105,7 +115,7 @@ class State(NamedTuple):
     due: NDArray[np.int64]
     clock: NDArray
     never: Any
-    at: NDArray[np.int64]
+    at: _At
     late: bool
     by_event: bool
     spares: bool
@@ -137,7 +147,7 @@ def new_state(
     start = np.full(n_jobs, never(dtype))
     times = [jobs.estimate.copy() if predictor.is_there else jobs.estimate for _ in range(2)]
     limit = jobs.limit if jobs.limit.size else times[0]
-    at, running = np.zeros(11, np.int64), np.empty(capacity, np.int64)
+    at, running = _At(), np.empty(capacity, np.int64)
     times_of_jobs = {"start": start, "limit": limit, "prediction": times[1]}
     return State(
         jobs=jobs._replace(**times_of_jobs, at=at, running=running),
@@ -166,21 +176,20 @@ def new_state(
 def no_jobs(dtype: np.dtype) -> Jobs:
     """Return an empty table of jobs."""
     times, none = np.empty(0, dtype), np.empty(0, np.int64)
-    at = np.zeros(11, np.int64)
-    return Jobs(times, times, times, none, none, none, times, times, times, at, none)
+    return Jobs(times, times, times, none, none, none, times, times, times, _At(), none)
 
 
 @bare
 def queue_length(jobs: Jobs) -> int:
     """Return the number of jobs that wait now."""
-    return jobs.at[N_WAITING]
+    return jobs.at.n_waiting
 
 
 @bare
 def busy_procs(jobs: Jobs) -> int:
     """Return the number of processors that run jobs now."""
     busy = 0
-    for place in range(jobs.at[N_RUNNING]):
+    for place in range(jobs.at.n_running):
         busy += jobs.procs[jobs.running[place]]
     return busy
 
@@ -192,10 +201,10 @@ def never(dtype: np.dtype) -> Any:
 
 def waiting_jobs(state: State, low: int = 0) -> NDArray[np.int64]:
     """Return the jobs from `low` on that have arrived and not started, in order of arrival."""
-    return low + np.flatnonzero(state.start[low : state.at[ARRIVED]] == state.never)
+    return low + np.flatnonzero(state.start[low : state.at.arrived] == state.never)
 
 
 def running_jobs(state: State) -> NDArray[np.int64]:
     """Return the jobs that run, in the order of their starts."""
-    running = state.end_jobs[: state.at[N_RUNNING]]
+    running = state.end_jobs[: state.at.n_running]
     return running[np.lexsort((running, state.start[running]))]

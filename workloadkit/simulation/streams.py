@@ -5,12 +5,10 @@ Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.agenda import ARRIVED as ARRIVED_BY_AGENDA
-from workloadkit.simulation.agenda import OVERFLOWS, SIZE, is_wake_up, take_due, take_first
+from workloadkit.simulation.agenda import is_wake_up, take_due, take_first
 from workloadkit.simulation.events import arrive
 from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, perform_action
 from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.state import ARRIVED, N_DONE, N_TAKEN
 
 # Selections of due entries.
 ALL, SUBMISSIONS = range(2)
@@ -19,13 +17,13 @@ ALL, SUBMISSIONS = range(2)
 @bare
 def _next_entry(state, what, now):
     agenda = state.users.agenda
-    return agenda.time[0] if agenda.at[SIZE] > 0 else state.never
+    return agenda.time[0] if agenda.at.size > 0 else state.never
 
 
 @bare
 def _entry_is_submission(state, what, now):
     agenda = state.users.agenda
-    return agenda.at[SIZE] > 0 and agenda.time[0] <= now and not is_wake_up(agenda)
+    return agenda.at.size > 0 and agenda.time[0] <= now and not is_wake_up(agenda)
 
 
 @bare
@@ -33,15 +31,15 @@ def _take_one(state, what, now):
     """Process the first entry of the agenda."""
     agenda = state.users.agenda
     agenda.due[0] = take_first(agenda)
-    state.at[N_TAKEN], state.at[N_DONE] = 1, 0
+    state.at.n_taken, state.at.n_done = 1, 0
     _act(state, ALL, now)
 
 
 @bare
 def _look_ahead(state, what, now):
     """Take the due entries, unless some of the last ones are left."""
-    if state.at[N_TAKEN] == state.at[N_DONE]:
-        state.at[N_TAKEN], state.at[N_DONE] = take_due(state.users.agenda, now), 0
+    if state.at.n_taken == state.at.n_done:
+        state.at.n_taken, state.at.n_done = take_due(state.users.agenda, now), 0
 
 
 @bare
@@ -49,7 +47,7 @@ def _act_on_all(state, what, now):
     """Process the taken entries, then those that they create for this second."""
     _act(state, ALL, now)
     _look_ahead(state, what, now)
-    while state.at[N_TAKEN] > 0:
+    while state.at.n_taken > 0:
         _act(state, ALL, now)
         _look_ahead(state, what, now)
 
@@ -63,22 +61,22 @@ def _act_on_submissions(state, what, now):
 @bare
 def _act(state, which, now):
     agenda, at = state.users.agenda, state.at
-    while at[N_DONE] < at[N_TAKEN]:
-        item = agenda.due[at[N_DONE]]
+    while at.n_done < at.n_taken:
+        item = agenda.due[at.n_done]
         if item < 0:
             if which == SUBMISSIONS:
                 break
             perform_action(state.users, state.jobs, WAKE_UP, -1 - item, 0, now)
-        elif at[ARRIVED] == state.jobs.submit.size:  # no room: the run will be repeated
-            agenda.at[OVERFLOWS] = 1
+        elif at.arrived == state.jobs.submit.size:  # no room: the run will be repeated
+            agenda.at.overflows = 1
         else:
-            state.jobs.submit[at[ARRIVED]] = now
-            perform_action(state.users, state.jobs, SUBMIT, at[ARRIVED], item, now)
+            state.jobs.submit[at.arrived] = now
+            perform_action(state.users, state.jobs, SUBMIT, at.arrived, item, now)
             arrive(state, now)
-        at[N_DONE] += 1
-    agenda.at[ARRIVED_BY_AGENDA] = at[ARRIVED]
-    if agenda.at[OVERFLOWS]:
-        agenda.at[SIZE] = 0
+        at.n_done += 1
+    agenda.at.arrived = at.arrived
+    if agenda.at.overflows:
+        agenda.at.size = 0
 
 
 @bare

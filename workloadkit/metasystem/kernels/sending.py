@@ -22,7 +22,7 @@ from workloadkit._kernels.compile import (
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.fields import UNKNOWN
 from workloadkit.metasystem.kernels.slots import Line, earliest_slot, start_by_key, take_slot
-from workloadkit.metasystem.kernels.streams import ASKS, FIRST, IN_LINE, LAST, SENT, TAKEN, go
+from workloadkit.metasystem.kernels.streams import go
 from workloadkit.simulation.compiled_orders import settled_key
 from workloadkit.simulation.orders import ARRIVAL, VisibleJob
 
@@ -37,8 +37,9 @@ class Grid(NamedTuple):
     ----------
     functions, memories : ndarray of int64, shape (n_sites,)
         Addresses of the native function of each site, and of its state.
-    at, until, shown, remaining, inbox_time, inbox_job, plan_time, plan_level, plan_count,
-    plan_last, line_key, line_procs, line_estimate : ndarray
+    at : ndarray of records, shape (n_sites,)
+        As in `streams.Streams`.
+    inbox_time, inbox_job, plan_time, plan_level, plan_count, line_key, line_procs, line_estimate
         As in `streams.Streams`; a row for each site.
     order : ndarray of int64, shape (n_sites,)
         Code of the order of the queue.
@@ -75,16 +76,12 @@ class Grid(NamedTuple):
 
     functions: NDArray[np.int64]
     memories: NDArray[np.int64]
-    at: NDArray[np.int64]
-    until: NDArray
-    shown: NDArray[np.int64]
-    remaining: NDArray
+    at: np.recarray
     inbox_time: NDArray
     inbox_job: NDArray[np.int64]
     plan_time: NDArray
     plan_level: NDArray[np.int64]
     plan_count: NDArray[np.int64]
-    plan_last: NDArray
     line_key: NDArray[np.float64]
     line_procs: NDArray[np.int64]
     line_estimate: NDArray
@@ -167,7 +164,7 @@ def finish(grid):
 @bare
 def _finish(grid):
     for m in range(grid.size.size):
-        if grid.at[m, ASKS] == 0:
+        if not grid.at[m].asks:
             go_one(grid.functions[m], grid.memories[m])
 
 
@@ -194,9 +191,9 @@ def _all_publish(grid, now):
         every = grid.every[m]
         time = now - now % every if every > 0 else now
         if grid.never_published[m] or time > grid.published[m]:
-            grid.until[m, 0] = time
+            grid.at[m].until = time
             go_one(grid.functions[m], grid.memories[m])
-            if grid.at[m, ASKS] != 0:
+            if grid.at[m].asks:
                 return False
             grid.published[m], grid.never_published[m] = time, False
             _receive(grid, m)
@@ -208,7 +205,7 @@ def _receive(grid, m):
     """Note what a site has published, and which jobs are not in it."""
     for g in range(grid.policy.size):
         grid.sent[g, m], grid.own_seen[g, m] = 0, -1
-    for place in range(grid.at[m, TAKEN], grid.at[m, SENT]):
+    for place in range(grid.at[m].taken, grid.at[m].sent):
         job = grid.inbox_job[m, place]
         g = grid.scheduler[job]
         grid.sent[g, m] += grid.procs[job] * grid.estimate[m, job]
@@ -221,11 +218,11 @@ def _start(grid, g, m, job, arrival):
         return _start_by_key(grid, g, m, job, arrival)
     seen = grid.own_seen[g, m]
     if seen < 0 or (
-        seen > grid.at[m, TAKEN] and not _arrives_before(grid, m, seen - 1, job, arrival)
+        seen > grid.at[m].taken and not _arrives_before(grid, m, seen - 1, job, arrival)
     ):
         _copy_plan(grid, g, m)
-        seen = grid.at[m, TAKEN]
-    while seen < grid.at[m, SENT] and _arrives_before(grid, m, seen, job, arrival):
+        seen = grid.at[m].taken
+    while seen < grid.at[m].sent and _arrives_before(grid, m, seen, job, arrival):
         other = grid.inbox_job[m, seen]
         if grid.scheduler[other] == g:
             begin = _next_slot(grid, g, m, other, grid.inbox_time[m, seen])
@@ -249,7 +246,7 @@ def _arrives_before(grid, m, place, job, arrival):
 def _copy_plan(grid, g, m):
     """Let a meta-scheduler's plan of a site be the published one."""
     n_steps = grid.plan_count[m, 0]
-    grid.own_count[g, m, 0], grid.own_last[g, m] = n_steps, grid.plan_last[m, LAST]
+    grid.own_count[g, m, 0], grid.own_last[g, m] = n_steps, grid.at[m].last
     for step in range(n_steps):
         grid.own_time[g, m, step] = grid.plan_time[m, step]
         grid.own_level[g, m, step] = grid.plan_level[m, step]
@@ -268,15 +265,15 @@ def _start_by_key(grid, g, m, job, arrival):
     """Return the predicted start of a job at a site whose queue has another order."""
     at, line = grid.at, grid.line
     _copy_plan(grid, g, m)
-    n_jobs = at[m, IN_LINE]
+    n_jobs = at[m].in_line
     for place in range(n_jobs):
         line.key[place], line.arrival[place] = grid.line_key[m, place], grid.plan_time[m, 0]
         line.procs[place] = grid.line_procs[m, place]
         line.estimate[place] = grid.line_estimate[m, place]
-    which, first = -1, grid.plan_last[m, FIRST]
-    for place in range(at[m, TAKEN], at[m, SENT] + 1):
+    which, first = -1, grid.at[m].first
+    for place in range(at[m].taken, at[m].sent + 1):
         other = job
-        if place < at[m, SENT]:
+        if place < at[m].sent:
             other = grid.inbox_job[m, place]
         if which < 0 and (other == job or not _arrives_before(grid, m, place, job, arrival)):
             which = n_jobs
@@ -311,7 +308,7 @@ def _choose(grid, code, job, now):
     g, best, least, load_of_best = grid.scheduler[job], -1, 0.0, 0.0
     for m in range(grid.size.size):
         if grid.admitted[m, job]:
-            load = (grid.remaining[m, 0] + grid.sent[g, m]) / grid.size[m]
+            load = (grid.at[m].remaining + grid.sent[g, m]) / grid.size[m]
             value = load
             if code == SHORTEST_WAIT:
                 value = float(_start(grid, g, m, job, now + grid.delay[m, job]))
@@ -340,16 +337,16 @@ def _drawn(grid, job):
 def _send(grid, m, job, now):
     """Put a job into the inbox of a site, in the order of (arrival, job number)."""
     time, jobs, at = grid.inbox_time, grid.inbox_job, grid.at
-    arrival, place = now + grid.delay[m, job], at[m, SENT]
+    arrival, place = now + grid.delay[m, job], at[m].sent
     number = grid.number[job]
-    while place > at[m, TAKEN] and (
+    while place > at[m].taken and (
         time[m, place - 1] > arrival
         or (time[m, place - 1] == arrival and grid.number[jobs[m, place - 1]] > number)
     ):
         time[m, place], jobs[m, place] = time[m, place - 1], jobs[m, place - 1]
         place -= 1
     time[m, place], jobs[m, place] = arrival, job
-    at[m, SENT] += 1
+    at[m].sent += 1
     for g in range(grid.policy.size):
         if grid.own_seen[g, m] > place:
             grid.own_seen[g, m] = -1

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record, Time
 from workloadkit.metasystem.kernels.slots import earliest_slot, free_from, start_plan, take_slot
 from workloadkit.simulation.compiled_orders import seen, settled_key
 from workloadkit.simulation.events import allocate, arrive
@@ -20,17 +21,25 @@ from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.orders import ARRIVAL, Order
 from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.rules import counted_end
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, N_SEEN, N_WAITING
 
-# Places in Streams.at: local jobs that have arrived; meta jobs in the inbox, and those of them that
-# have arrived; the first row that may wait; whether the policy requests a return; jobs in the line.
-N_LOCAL, SENT, TAKEN, LOW, ASKS, IN_LINE = range(6)
 
-# Places in Streams.plan_last.
-LAST, FIRST = range(2)
+class StreamsAt(Record):
+    """What a site counts, and what it shows when it is surveyed."""
 
-# Places in Streams.work: that of all jobs that have arrived, and that of those that have ended.
-OF_ARRIVED, OF_ENDED = range(2)
+    n_local: int  # local jobs that have arrived
+    sent: int  # meta jobs in the inbox
+    taken: int  # those of them that have arrived
+    low: int  # the first row that may wait
+    asks: bool  # whether the policy requests a return
+    in_line: int  # jobs in the line
+    until: Time  # the site goes on to just before this time [s]
+    work_arrived: Time  # work of all jobs that have arrived [processor-seconds]
+    work_ended: Time  # work of those that have ended [processor-seconds]
+    free: int  # free processors
+    n_waiting: int
+    remaining: Time  # remaining work by the estimates [processor-seconds]
+    last: Time  # the planned start of the last waiting job [s]
+    first: Time  # the first arrival of all, or `never` [s]
 
 
 class Table(NamedTuple):
@@ -64,20 +73,9 @@ class Streams(NamedTuple):
     inbox_job : ndarray of int64, shape (n_meta,)
     origin : ndarray of int64, shape (n_rows,)
         The job in each row of the state's tables: i for a local one, -1 - i for a meta job.
-    at : ndarray of int64, shape (6,)
-    work : ndarray, shape (2,)
-        [processor-seconds]
-    until : ndarray, shape (1,)
-        The site goes on to just before this time. [s]
-    shown : ndarray of int64, shape (2,)
-        When surveyed: free processors, waiting jobs.
-    remaining : ndarray, shape (1,)
-        When surveyed: remaining work by the estimates. [processor-seconds]
+    at : record
     plan_time, plan_level, plan_count : ndarray
         When surveyed: see `slots`; without room if no plan is published.
-    plan_last : ndarray, shape (2,)
-        When surveyed: the planned start of the last waiting job, and the first arrival of all, or
-        `never`. [s]
     line_key, line_procs, line_estimate : ndarray, shape (n_rows,)
         When surveyed: the waiting jobs, if their order is not that of arrival.
     order : Order
@@ -91,15 +89,10 @@ class Streams(NamedTuple):
     inbox_time: NDArray
     inbox_job: NDArray[np.int64]
     origin: NDArray[np.int64]
-    at: NDArray[np.int64]
-    work: NDArray
-    until: NDArray
-    shown: NDArray[np.int64]
-    remaining: NDArray
+    at: StreamsAt
     plan_time: NDArray
     plan_level: NDArray[np.int64]
     plan_count: NDArray[np.int64]
-    plan_last: NDArray
     line_key: NDArray[np.float64]
     line_procs: NDArray[np.int64]
     line_estimate: NDArray
@@ -120,13 +113,13 @@ reserved_start = by_part("policy", "reserved_start", _none)
 def _meta_is_next(streams, never):
     """Whether the next job is from the inbox."""
     at, local = streams.at, streams.local
-    if at[TAKEN] == at[SENT]:
+    if at.taken == at.sent:
         return False
-    if at[N_LOCAL] == local.submit.size:
+    if at.n_local == local.submit.size:
         return True
-    sent, submit = streams.inbox_time[at[TAKEN]], local.submit[at[N_LOCAL]]
-    number = streams.meta.number[streams.inbox_job[at[TAKEN]]]
-    return sent < submit or (sent == submit and number < local.number[at[N_LOCAL]])
+    sent, submit = streams.inbox_time[at.taken], local.submit[at.n_local]
+    number = streams.meta.number[streams.inbox_job[at.taken]]
+    return sent < submit or (sent == submit and number < local.number[at.n_local])
 
 
 @inline
@@ -134,10 +127,10 @@ def next_coming(state, what, now):
     """Return the next arrival."""
     streams = state.users
     at, soonest = streams.at, state.never
-    if at[N_LOCAL] < streams.local.submit.size:
-        soonest = streams.local.submit[at[N_LOCAL]]
-    if at[TAKEN] < at[SENT]:
-        soonest = min(soonest, streams.inbox_time[at[TAKEN]])
+    if at.n_local < streams.local.submit.size:
+        soonest = streams.local.submit[at.n_local]
+    if at.taken < at.sent:
+        soonest = min(soonest, streams.inbox_time[at.taken])
     return soonest
 
 
@@ -150,12 +143,12 @@ def submission_is_due(state, what, now):
 @inline
 def _copy(state, table, job, origin, now):
     """Put a job into the next row of the tables."""
-    row, jobs = state.at[ARRIVED], state.jobs
+    row, jobs = state.at.arrived, state.jobs
     jobs.submit[row], jobs.run[row] = now, table.run[job]
     jobs.estimate[row], jobs.procs[row] = table.estimate[job], table.procs[job]
     jobs.user[row], jobs.queue[row] = table.user[job], table.queue[job]
     state.users.origin[row] = origin
-    state.users.work[OF_ARRIVED] += table.procs[job] * table.estimate[job]
+    state.users.at.work_arrived += table.procs[job] * table.estimate[job]
 
 
 @bare
@@ -164,12 +157,12 @@ def take_one(state, what, now):
     streams = state.users
     at = streams.at
     if _meta_is_next(streams, state.never):
-        job = streams.inbox_job[at[TAKEN]]
-        at[TAKEN] += 1
+        job = streams.inbox_job[at.taken]
+        at.taken += 1
         _copy(state, streams.meta, job, -1 - job, now)
     else:
-        job = at[N_LOCAL]
-        at[N_LOCAL] += 1
+        job = at.n_local
+        at.n_local += 1
         _copy(state, streams.local, job, job, now)
     arrive(state, now)
 
@@ -196,24 +189,24 @@ def act_on_submissions(state, what, now):
 def notify_user(state, job, now):
     """Count the work of a job that has ended."""
     jobs = state.jobs
-    state.users.work[OF_ENDED] += jobs.procs[job] * jobs.estimate[job]
+    state.users.at.work_ended += jobs.procs[job] * jobs.estimate[job]
 
 
 @bare
 def advance(state):
     """Process all instants before a time, unless the policy requests a return."""
     at, streams = state.at, state.users
-    until, now = streams.until[0], state.clock[0]
+    until, now = streams.at.until, state.clock[0]
     while True:
         now = _next_instant(state, now)
         if not now < until:
             break
         state.clock[0] = now
         _take_instant(state, now)
-        allocate(state, at[N_SEEN], now)
-        at[N_SEEN] = at[ARRIVED]
+        allocate(state, at.n_seen, now)
+        at.n_seen = at.arrived
         if _policy_asks(state, 0, now):
-            streams.at[ASKS] = 1
+            streams.at.asks = True
             break
 
 
@@ -221,16 +214,16 @@ def advance(state):
 def survey(state):
     """Show the state just before a time."""
     at, jobs, streams = state.at, state.jobs, state.users
-    now = streams.until[0]
-    of_running = remaining = streams.work[OF_ENDED] * 0
-    for place in range(at[N_RUNNING]):
+    now = streams.at.until
+    of_running = remaining = streams.at.work_ended * 0
+    for place in range(at.n_running):
         job = state.planned_jobs[place]
         of_running += jobs.procs[job] * jobs.estimate[job]
         remaining += jobs.procs[job] * max(state.planned_ends[place] - now, 0)
-    if at[N_WAITING] > 0:
-        remaining += streams.work[OF_ARRIVED] - streams.work[OF_ENDED] - of_running
-    streams.remaining[0] = remaining
-    streams.shown[0], streams.shown[1] = state.machine.level[FREE], at[N_WAITING]
+    if at.n_waiting > 0:
+        remaining += streams.at.work_arrived - streams.at.work_ended - of_running
+    streams.at.remaining = remaining
+    streams.at.free, streams.at.n_waiting = state.machine.level[FREE], at.n_waiting
     if streams.plan_time.size > 0:
         _make_plan(state, now)
 
@@ -241,17 +234,17 @@ def _make_plan(state, now):
     at, jobs, streams = state.at, state.jobs, state.users
     time, level, count = streams.plan_time, streams.plan_level, streams.plan_count
     start_plan(time, level, count, now, state.machine.level[FREE])
-    for place in range(at[N_RUNNING] - 1, -1, -1):
+    for place in range(at.n_running - 1, -1, -1):
         end, job = state.planned_ends[place], state.planned_jobs[place]
         free_from(time, level, count, counted_end(end, now), jobs.procs[job])
-    streams.plan_last[LAST] = now
-    streams.plan_last[FIRST] = state.first[0] if at[ARRIVED] > 0 else state.never
-    streams.at[IN_LINE] = 0
-    row = streams.at[LOW]
-    while row < at[ARRIVED] and state.start[row] != state.never:
+    streams.at.last = now
+    streams.at.first = state.first[0] if at.arrived > 0 else state.never
+    streams.at.in_line = 0
+    row = streams.at.low
+    while row < at.arrived and state.start[row] != state.never:
         row += 1
-    streams.at[LOW] = row
-    while row < at[ARRIVED]:
+    streams.at.low = row
+    while row < at.arrived:
         if state.start[row] == state.never:
             if streams.order.code == ARRIVAL:
                 _plan_one(state, row, now)
@@ -268,20 +261,20 @@ def _plan_one(state, row, now):
     procs, estimate = jobs.procs[row], jobs.estimate[row]
     begin = max(reserved_start(state, row, now), now)
     if begin == state.never:
-        after = now if streams.overtakes else streams.plan_last[LAST]
+        after = now if streams.overtakes else streams.at.last
         begin = earliest_slot(time, level, count, procs, estimate, after)
     take_slot(time, level, count, begin, estimate, procs)
-    streams.plan_last[LAST] = begin
+    streams.at.last = begin
 
 
 @inline
 def _put_in_line(state, row):
     """Show a waiting job with the key of its order."""
     jobs, streams = state.jobs, state.users
-    place, order = streams.at[IN_LINE], streams.order
+    place, order = streams.at.in_line, streams.order
     streams.line_key[place] = settled_key(order.code, seen(state, row), order.numbers)
     streams.line_procs[place], streams.line_estimate[place] = jobs.procs[row], jobs.estimate[row]
-    streams.at[IN_LINE] += 1
+    streams.at.in_line += 1
 
 
 def go(state: Any) -> None:

@@ -8,10 +8,9 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.cancellations import waits_again
 from workloadkit.simulation.events import job_returned, lose, plans_void
 from workloadkit.simulation.machine.ledger import end_job
-from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN, N_CHANGES
+from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.queue import remove_end
-from workloadkit.simulation.state import N_RUNNING, N_WAITING, OLDEST, STALE
 from workloadkit.simulation.streams import notify_user
 
 #: (state, outage, now): begin an outage, and `stop` jobs; return how many. The first of
@@ -26,7 +25,7 @@ _announce = by_part("machine", "announce")
 @inline
 def next_change(state, what, now):
     """Return the time of the next change."""
-    time, place = state.machine.timetable.time, state.machine.at[N_CHANGES]
+    time, place = state.machine.timetable.time, state.machine.at.n_changes
     return time[place] if place < time.size else state.never
 
 
@@ -42,8 +41,8 @@ def change(state, one, now):
 @bare
 def _change_first(state, now):
     table, at = state.machine.timetable, state.machine.at
-    kind, outage = table.kind[at[N_CHANGES]], table.outage[at[N_CHANGES]]
-    at[N_CHANGES] += 1
+    kind, outage = table.kind[at.n_changes], table.outage[at.n_changes]
+    at.n_changes += 1
     if kind == DOWN:
         _go_down(state, outage, now)
     elif kind == ANNOUNCED:
@@ -64,7 +63,7 @@ def _go_down(state, outage, now):
         plans_void(state, 0, now)
     for place in range(n_hit):
         if machine.requeues:
-            state.at[N_WAITING] += 1
+            state.at.n_waiting += 1
             job_returned(state, hit[place], now)
             waits_again(state, 0, now)
         else:
@@ -76,14 +75,14 @@ def _go_down(state, outage, now):
 def stop(state, job, now):
     """Stop a job on what goes down: it is to return to the queue, or is lost."""
     machine, start, run = state.machine, state.start, state.jobs.run
-    remove_end(state.ends, state.end_jobs, state.at[N_RUNNING], start[job] + run[job], job)
+    remove_end(state.ends, state.end_jobs, state.at.n_running, start[job] + run[job], job)
     end_job(state, job, now)
     machine.interruptions[job] += 1
     machine.lost_work[job] += state.jobs.procs[job] * (now - start[job])
     if machine.requeues:
         start[job] = state.never
         state.jobs.estimate[job] = state.jobs.prediction[job]
-        state.at[STALE], state.at[OLDEST] = True, min(state.at[OLDEST], job)
+        state.at.stale, state.at.oldest = True, min(state.at.oldest, job)
     else:
         machine.lost[job] = True
         run[job] = now - start[job]

@@ -6,15 +6,6 @@ Arrays are looked up before loops: in loops that write, the compiler would look 
 import numpy as np
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.machine.numbered import (
-    N_CHANGES,
-    N_CLAIMS,
-    N_KNOWN,
-    N_PARTS,
-    N_RUNS,
-    N_STAKES,
-    SINCE,
-)
 from workloadkit.simulation.machine.words import (
     clear,
     clear_digits,
@@ -26,37 +17,36 @@ from workloadkit.simulation.machine.words import (
     uncount_claim,
 )
 from workloadkit.simulation.rules import counted_end
-from workloadkit.simulation.state import N_RUNNING
 
 
 @bare
 def add_claim(state, claim):
     """Add a claim."""
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     _insert(claims.by_begin, claims.begin, count, claim)
     _insert(claims.by_end, claims.end, count, claim)
-    state.machine.at[N_CLAIMS] = count + 1
-    state.machine.at[N_STAKES] += 1
+    state.machine.at.n_claims = count + 1
+    state.machine.at.n_stakes += 1
 
 
 @bare
 def remove_claim(state, claim):
     """Remove a claim, if it is there."""
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     if _remove(claims.by_begin, count, claim):
         _remove(claims.by_end, count, claim)
-        state.machine.at[N_CLAIMS] = count - 1
-        state.machine.at[N_STAKES] += 1
+        state.machine.at.n_claims = count - 1
+        state.machine.at.n_stakes += 1
 
 
 @bare
 def remove_promises(state):
     """Remove all claims except those of outages."""
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     n_jobs = state.start.size
-    state.machine.at[N_CLAIMS] = _keep_from(claims.by_begin, count, n_jobs)
+    state.machine.at.n_claims = _keep_from(claims.by_begin, count, n_jobs)
     _keep_from(claims.by_end, count, n_jobs)
-    state.machine.at[N_STAKES] += 1
+    state.machine.at.n_stakes += 1
 
 
 @inline
@@ -102,7 +92,7 @@ def are_left(state, job, now):
     machine, claims = state.machine, state.machine.claims
     by_begin, begin, end = claims.by_begin, claims.begin, now + state.jobs.estimate[job]
     count, own = 0, False
-    while count < machine.at[N_CLAIMS] and begin[by_begin[count]] < end:
+    while count < machine.at.n_claims and begin[by_begin[count]] < end:
         own |= by_begin[count] == job
         count += 1
     if count == 0:
@@ -121,7 +111,7 @@ def are_left(state, job, now):
 def claims_before(state, end):
     """Return the number of claims that begin before some time."""
     claims, count = state.machine.claims, 0
-    while count < state.machine.at[N_CLAIMS] and claims.begin[claims.by_begin[count]] < end:
+    while count < state.machine.at.n_claims and claims.begin[claims.by_begin[count]] < end:
         count += 1
     return count
 
@@ -129,16 +119,16 @@ def claims_before(state, end):
 @bare
 def n_left(machine, count):
     """Return the number of free processors outside the first claims; known values are kept."""
-    at, claims, known = machine.at, machine.claims, machine.scratch.known
+    at, claims = machine.at, machine.claims
     claimed, left = machine.scratch.first_claimed, machine.scratch.n_left
-    since = at[N_CHANGES] + at[N_PARTS] + at[N_RUNS] + at[N_STAKES]
-    if known[SINCE] != since:
-        known[SINCE], known[N_KNOWN] = since, 0
+    since = at.n_changes + at.n_parts + at.n_runs + at.n_stakes
+    if at.since != since:
+        at.since, at.n_known = since, 0
         clear(claimed)
-    for place in range(known[N_KNOWN], count):
+    for place in range(at.n_known, count):
         join(claimed, claims, claims.by_begin[place])
         left[place] = size_without(machine.free, claimed)
-    known[N_KNOWN] = max(known[N_KNOWN], count)
+    at.n_known = max(at.n_known, count)
     return left[count - 1]
 
 
@@ -154,7 +144,7 @@ def choose(state, job, now):
     free, claimed, left, taken = machine.free, scratch.claimed, scratch.left, scratch.taken
     clear(claimed)
     clear(taken)
-    heeded, count = 0, machine.at[N_CLAIMS]
+    heeded, count = 0, machine.at.n_claims
     while heeded < count and claims.begin[claims.by_begin[heeded]] < end:
         join(claimed, claims, claims.by_begin[heeded])
         heeded += 1
@@ -170,7 +160,7 @@ def choose(state, job, now):
 def _take_soonest_claimed(machine, place, left, needed):
     """Take the soonest claimed, by the claims from a place on; return how many are missing."""
     claims, taken, group = machine.claims, machine.scratch.taken, machine.scratch.group
-    by_begin, begin, count = claims.by_begin, claims.begin, machine.at[N_CLAIMS]
+    by_begin, begin, count = claims.by_begin, claims.begin, machine.at.n_claims
     while needed > 0 and place < count:
         time = begin[by_begin[place]]
         clear(group)
@@ -224,14 +214,14 @@ def _unite(words, others):
 def _hold_taken(machine, job):
     """Assign the taken processors to a job."""
     taken, free, at = machine.scratch.taken, machine.free, machine.at
-    word, mask, part = machine.history.word, machine.history.mask, machine.at[N_PARTS]
+    word, mask, part = machine.history.word, machine.history.mask, machine.at.n_parts
     machine.first[job] = part
     for place in range(taken.size):
         if taken[place] != 0:
             word[part], mask[part] = place, taken[place]
             free[place] ^= taken[place]
             part += 1
-    machine.last[job] = at[N_PARTS] = part
+    machine.last[job] = at.n_parts = part
 
 
 @bare
@@ -280,8 +270,8 @@ def _find_slot(state, job, now):
     """
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
     needed, estimate = state.jobs.procs[job], state.jobs.estimate[job]
-    ends, jobs, place = state.planned_ends, state.planned_jobs, state.at[N_RUNNING]
-    left, claimed, count = scratch.left, scratch.claimed, machine.at[N_CLAIMS]
+    ends, jobs, place = state.planned_ends, state.planned_jobs, state.at.n_running
+    left, claimed, count = scratch.left, scratch.claimed, machine.at.n_claims
     by_begin, by_end, claim_end = claims.by_begin, claims.by_end, claims.end
     clear(claimed)
     used = clear_digits(scratch.digits, left.size, count)
@@ -334,7 +324,7 @@ def _choose_for_later(state, job, now, place, over):
     """
     machine, claims, scratch = state.machine, state.machine.claims, state.machine.scratch
     left, taken, needed = scratch.left, scratch.taken, state.jobs.procs[job]
-    begin, end, count = claims.begin[job], claims.end[job], state.at[N_RUNNING]
+    begin, end, count = claims.begin[job], claims.end[job], state.at.n_running
     clear(taken)
     _subtract(left, scratch.claimed)
     if begin <= now:
@@ -345,7 +335,7 @@ def _choose_for_later(state, job, now, place, over):
             for word in range(left.size):
                 left[word] = group[word]
     after = 0
-    while after < machine.at[N_CLAIMS] and claims.begin[claims.by_begin[after]] < end:
+    while after < machine.at.n_claims and claims.begin[claims.by_begin[after]] < end:
         after += 1
     among = scratch.among
     while needed > 0 and (place < count or over > 0):
@@ -365,7 +355,7 @@ def _choose_for_later(state, job, now, place, over):
 def _gather_idle(state, now, place, over):
     """Collect the processors with the shortest planned idle time, from the latest ends on."""
     machine, claims, among = state.machine, state.machine.claims, state.machine.scratch.among
-    ends, by_end, count = state.planned_ends, claims.by_end, state.at[N_RUNNING]
+    ends, by_end, count = state.planned_ends, claims.by_end, state.at.n_running
     clear(among)
     last = -state.never
     if place < count:

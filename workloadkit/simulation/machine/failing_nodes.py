@@ -13,25 +13,26 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.changes import stop
 from workloadkit.simulation.machine.ledger import FREE
-from workloadkit.simulation.machine.nodes import N_RUNS, NodesState
+from workloadkit.simulation.machine.nodes import NodesState
 from workloadkit.simulation.machine.nodes_claims import NodeClaims, new_claims
 from workloadkit.simulation.machine.nodes_ledger import change_cores, end_refusals
 from workloadkit.simulation.machine.numbered import (
     ANNOUNCED,
     DOWN,
-    N_CHANGES,
-    N_CLAIMS,
+    ChangesAt,
     Timetable,
     new_timetable,
 )
 from workloadkit.simulation.machine.shapes import CORES
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.queue import insert_waiting
-from workloadkit.simulation.state import N_RUNNING, Jobs, never
+from workloadkit.simulation.state import Jobs, never
 
-# A place in FailingNodes.at, after those of `numbered`: the changes in the timetable up to the last
-# one that is known.
-N_FORESEEN = 7
+
+class _At(ChangesAt):
+    """What is known of nodes that fail."""
+
+    n_foreseen: int  # changes in the timetable up to the last one that is known
 
 
 class NodeOutages(NamedTuple):
@@ -93,8 +94,7 @@ class FailingNodes(NamedTuple):
         Shortest estimate of a job of each shape that does not fit next to the claims now. [s]
     since : ndarray, shape (1,)
         The second of these refusals. [s]
-    at : ndarray of int64, shape (8,)
-        See the names of its places.
+    at : record
     """
 
     level: NDArray[np.int64]
@@ -111,7 +111,7 @@ class FailingNodes(NamedTuple):
     plans_many: bool
     refused: NDArray
     since: NDArray
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_failing(
@@ -148,7 +148,7 @@ def new_failing(
         plans_many=plans_many,
         refused=np.empty(len(nodes.table), dtype),
         since=np.full(1, -never(dtype)),
-        at=np.zeros(8, np.int64),
+        at=_At(),
     )
 
 
@@ -189,7 +189,7 @@ def announce(state, outage, now):
     """Expect an outage."""
     outages, at = state.machine.outages, state.machine.at
     outages.announced[outage] = True
-    at[N_FORESEEN] = max(at[N_FORESEEN], outages.final[outage])
+    at.n_foreseen = max(at.n_foreseen, outages.final[outage])
     _foresee(state)
 
 
@@ -248,7 +248,7 @@ def _find_lacking(state):
     for node in range(nodes.free.shape[2]):
         lacks |= nodes.free[FREE, CORES, node] < 0
     if lacks:
-        for place in range(state.at[N_RUNNING]):
+        for place in range(state.at.n_running):
             job = state.end_jobs[place]
             if _lacks_cores(nodes, job):
                 insert_waiting(state.machine.hit, 0, n_found, nodes.first, job)
@@ -273,7 +273,7 @@ def _stop_last(state, n_found, now):
         job = hit[place]
         if _lacks_cores(nodes, job):
             stop(state, job, now)
-            nodes.history.stopped[nodes.at[N_RUNS] - 1] = True
+            nodes.history.stopped[nodes.at.n_runs - 1] = True
             kept -= 1
             hit[kept] = job
     for place in range(kept, n_found):
@@ -288,11 +288,11 @@ def _foresee(state):
     At one second outages begin before others end, so that no job is planned on what comes up then
     instead of what goes down. Cores that are down for another outage stay down, by the plans.
     """
-    machine, n_jobs, n_claims = state.machine, state.start.size, state.machine.at[N_CLAIMS]
+    machine, n_jobs, n_claims = state.machine, state.start.size, state.machine.at.n_claims
     claims, outages, table, at = machine.claims, machine.outages, machine.timetable, machine.at
     _keep_jobs(claims.by_end, n_claims, n_jobs)
-    at[N_CLAIMS] = _keep_jobs(claims.by_begin, n_claims, n_jobs)
-    place, last, claim = at[N_CHANGES], at[N_FORESEEN], n_jobs
+    at.n_claims = _keep_jobs(claims.by_begin, n_claims, n_jobs)
+    place, last, claim = at.n_changes, at.n_foreseen, n_jobs
     if place >= last:
         return
     _copy(outages.n_down, outages.n_then)
@@ -352,7 +352,7 @@ def _claim_change(state, claim, outage, sign):
 def _add_change(state, claim):
     """Add a claim: by its begin before those of jobs, and by its end, which never comes, last."""
     claims, at = state.machine.claims, state.machine.at
-    place, begin = at[N_CLAIMS], claims.begin[claim]
+    place, begin = at.n_claims, claims.begin[claim]
     claims.by_end[place] = claim
     while place > 0 and (
         claims.begin[claims.by_begin[place - 1]] > begin
@@ -364,4 +364,4 @@ def _add_change(state, claim):
         claims.by_begin[place] = claims.by_begin[place - 1]
         place -= 1
     claims.by_begin[place] = claim
-    at[N_CLAIMS] += 1
+    at.n_claims += 1

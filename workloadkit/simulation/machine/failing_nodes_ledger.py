@@ -17,7 +17,7 @@ from workloadkit.simulation.machine.failing_nodes import (
     shut,
 )
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare
-from workloadkit.simulation.machine.nodes import LATE, LATE_STARTED, SINCE_LATE
+from workloadkit.simulation.machine.nodes import LATE
 from workloadkit.simulation.machine.nodes_claims import (
     copy_row,
     is_full,
@@ -38,7 +38,6 @@ from workloadkit.simulation.machine.nodes_ledger import (
     shape_of,
     take_place,
 )
-from workloadkit.simulation.machine.numbered import N_CLAIMS
 from workloadkit.simulation.parts import register_functions
 
 __all__ = [
@@ -61,7 +60,7 @@ __all__ = [
 @inline
 def _has_claims(machine):
     """Whether reservations are claims."""
-    return machine.plans_many or machine.at[N_CLAIMS] > 0
+    return machine.plans_many or machine.at.n_claims > 0
 
 
 @inline
@@ -74,7 +73,7 @@ def changes_ahead(state, what, now):
 def may_have_moved(state, what, now):
     """Whether the reservation may be another one if it is made again."""
     return _has_claims(state.machine) or (
-        state.machine.nodes.unsteady and state.machine.nodes.at[LATE_STARTED] != 0
+        state.machine.nodes.unsteady and state.machine.nodes.at.late_started != 0
     )
 
 
@@ -103,10 +102,10 @@ def _is_available(state, job, now):
         return True
     if machine.since[0] != now:
         machine.since[0] = now
-        nodes.at[SINCE_LATE] += 1
+        nodes.at.since_late += 1
     if machine.claims.held[job]:
         return nodes_claims.fits(state, job, now)
-    shape, since = shape_of(nodes, job), nodes.at[SINCE_LATE]
+    shape, since = shape_of(nodes, job), nodes.at.since_late
     is_known = nodes.refused[LATE, shape] == since
     if is_known and estimate >= machine.refused[shape]:
         return False
@@ -120,21 +119,21 @@ def _is_available(state, job, now):
 def _comes_first(machine, end):
     """Whether all claims begin after a planned end."""
     claims = machine.claims
-    return machine.at[N_CLAIMS] == 0 or claims.begin[claims.by_begin[0]] > end
+    return machine.at.n_claims == 0 or claims.begin[claims.by_begin[0]] > end
 
 
 @inline
 def release(state, job, now):
     """Cancel the claim of a job."""
     nodes_claims.release(state, job, now)
-    state.machine.nodes.at[SINCE_LATE] += 1
+    state.machine.nodes.at.since_late += 1
 
 
 @inline
 def release_all(state, what, now):
     """Cancel all claims of jobs."""
     nodes_claims.release_all(state, what, now)
-    state.machine.nodes.at[SINCE_LATE] += 1
+    state.machine.nodes.at.since_late += 1
 
 
 @inline
@@ -142,7 +141,7 @@ def reserve(state, job, now):
     """Reserve nodes for a job; return its start."""
     if not _has_claims(state.machine):
         return reserve_level(state, state.machine.nodes, job, now)
-    state.machine.nodes.at[SINCE_LATE] += 1
+    state.machine.nodes.at.since_late += 1
     state.machine.shadow[0] = nodes_claims.reserve(state, job, now)
     return state.machine.shadow[0]
 
@@ -169,7 +168,7 @@ def move_in(state, job, now):
     machine, has_claim = state.machine, state.machine.claims.held[job]
     if has_claim or not _comes_first(machine, now + state.jobs.estimate[job]):
         nodes_claims.move_in(state, job, now)
-        machine.nodes.at[SINCE_LATE] += has_claim
+        machine.nodes.at.since_late += has_claim
     else:
         take_place(machine.nodes, job)
 
@@ -213,7 +212,7 @@ def is_later(state, claim, end):
 def or_sooner(state, time, begin):
     """Return a time, or that of an expected change between `begin` and it."""
     claims, n_jobs = state.machine.claims, state.start.size
-    for place in range(state.machine.at[N_CLAIMS]):
+    for place in range(state.machine.at.n_claims):
         claim = claims.by_begin[place]
         if claim >= n_jobs and claims.begin[claim] > begin:
             return min(time, claims.begin[claim])

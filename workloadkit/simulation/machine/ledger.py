@@ -20,7 +20,6 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.queue import insert_end, insert_end_in_order, remove_end
 from workloadkit.simulation.rules import counted_end, is_in_time, is_overdue
-from workloadkit.simulation.state import N_RUNNING, N_WAITING
 
 # Rows.
 FREE, SPARE, PLANNED = range(3)
@@ -73,7 +72,7 @@ def _fits(state, job, now):
 @inline
 def last_counts(state, place, now):
     """Return the shadow time, if the running jobs behind `place` by planned ends must end first."""
-    if place + 1 == state.at[N_RUNNING]:
+    if place + 1 == state.at.n_running:
         return now
     return counted_end(state.planned_ends[place + 1], now)
 
@@ -90,7 +89,7 @@ def find_shadow(state, job, now):
 
     All planned ends at that time count.
     """
-    need, jobs, place = need_of(state, job, now), state.planned_jobs, state.at[N_RUNNING] - 1
+    need, jobs, place = need_of(state, job, now), state.planned_jobs, state.at.n_running - 1
     copy_row(state, SPARE, FREE)
     while not has_room(state, SPARE, need):
         if place < 0:
@@ -117,14 +116,14 @@ def reserve_spare(state, job, now):
 @inline
 def some_overdue(state, now):
     """Whether a running job is overdue."""
-    count = state.at[N_RUNNING]
+    count = state.at.n_running
     return count > 0 and is_overdue(state.planned_ends[count - 1], now)
 
 
 @inline
 def some_due(state, now):
     """Whether a running job has reached its planned end."""
-    return ends_by(state, state.at[N_RUNNING] - 1, now)
+    return ends_by(state, state.at.n_running - 1, now)
 
 
 @inline
@@ -238,17 +237,17 @@ must_return = by_part("machine", "must_return", _no)
 def start_job(state, job, now):
     """Start a waiting job."""
     state.start[job] = now
-    state.at[N_WAITING] -= 1
+    state.at.n_waiting -= 1
     hold(state, job, now)
 
 
 @inline
 def hold(state, job, now):
     """Take the resources of a job that has its start."""
-    jobs, count, start = state.jobs, state.at[N_RUNNING], state.start[job]
+    jobs, count, start = state.jobs, state.at.n_running, state.start[job]
     insert_end_in_order(state.ends, state.end_jobs, count, start + jobs.run[job], job)
     insert_end(state.planned_ends, state.planned_jobs, count, start + jobs.estimate[job], job)
-    state.at[N_RUNNING] = count + 1
+    state.at.n_running = count + 1
     occupy(state, FREE, need_of(state, job, now))
     move_in(state, job, now)
 
@@ -256,9 +255,9 @@ def hold(state, job, now):
 @inline
 def end_job(state, job, now):
     """Return the resources of the job that is the last of `end_jobs`."""
-    count = state.at[N_RUNNING]
+    count = state.at.n_running
     planned_end = state.start[job] + state.jobs.estimate[job]
     remove_end(state.planned_ends, state.planned_jobs, count, planned_end, job)
-    state.at[N_RUNNING] = count - 1
+    state.at.n_running = count - 1
     vacate(state, FREE, need_of(state, job, now))
     move_out(state, job, now)

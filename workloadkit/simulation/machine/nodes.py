@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.shapes import CORES, PLACEMENTS
 from workloadkit.simulation.state import Jobs
@@ -23,18 +24,25 @@ LEAST = 2
 # Rows of NodesState.refused: shapes that do not fit now; that do not fit next to the reservation.
 NOW, LATE = range(2)
 
-# Places in NodesState.at: counters of the changes that end refusals, now and late; parts and runs
-# written; the job whose place is chosen, -1 for none, and its number of nodes; existing claims;
-# whether a job has started that runs beyond the shadow time; whether LEAST is up to date, and its
-# free cores.
-SINCE_NOW, SINCE_LATE, N_PARTS, N_RUNS, CHOSEN, N_CHOSEN, N_CLAIMS = range(7)
-LATE_STARTED, LEAST_KNOWN, LEAST_CORES = range(7, 10)
-
 # Nodes in a word of bits, and its logarithm.
 WORD_BITS = 5
 WORD = 1 << WORD_BITS
 
 FIRST, PACKED, SPREAD, CONSECUTIVE, CONTIGUOUS = range(len(PLACEMENTS))
+
+
+class _At(Record):
+    """What is known of the nodes."""
+
+    since_now: int  # counter of the changes that end refusals now
+    since_late: int  # and of those next to the reservation
+    n_parts: int  # written
+    n_runs: int  # written
+    chosen: int  # the job whose place is chosen, -1 for none
+    n_chosen: int  # its number of nodes
+    late_started: bool  # whether a job has started that runs beyond the shadow time
+    least_known: bool  # whether LEAST is up to date
+    least_cores: int  # its free cores
 
 
 class NodeHistory(NamedTuple):
@@ -127,8 +135,7 @@ class NodesState(NamedTuple):
     unsteady : bool
         Whether the reservation of a job may change when another one starts that runs beyond the
         shadow time: its nodes depend on what others hold then.
-    at : ndarray of int64, shape (10,)
-        See the names of its places.
+    at : record
     """
 
     level: NDArray[np.int64]
@@ -153,7 +160,7 @@ class NodesState(NamedTuple):
     placement: int
     by_amounts: bool
     unsteady: bool
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_nodes(
@@ -187,9 +194,6 @@ def new_nodes(
     n_parts = int(
         np.minimum(jobs.procs, n_nodes).sum()
     )  # at most; what is not used takes no memory
-    at = np.zeros(10, np.int64)
-    at[CHOSEN] = -1
-    at[[SINCE_NOW, SINCE_LATE]] = 1
     return NodesState(
         level=level,
         shadow=np.empty(1, dtype),
@@ -213,7 +217,7 @@ def new_nodes(
         placement=PLACEMENTS.index(site.placement),
         by_amounts=by_amounts,
         unsteady=n_nodes > 1 and not (site.is_one_pool or (not by_amounts and is_first)),
-        at=at,
+        at=_At(chosen=-1, since_now=1, since_late=1),
     )
 
 

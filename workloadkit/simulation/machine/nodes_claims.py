@@ -18,7 +18,7 @@ from workloadkit.simulation.machine.claims import (
     remove_promises,
 )
 from workloadkit.simulation.machine.ledger import FREE, SPARE
-from workloadkit.simulation.machine.nodes import CHOSEN, LEAST, N_CHOSEN, PROCS, NodesState
+from workloadkit.simulation.machine.nodes import LEAST, PROCS, NodesState
 from workloadkit.simulation.machine.nodes_ledger import (
     change_node,
     change_pools,
@@ -30,9 +30,9 @@ from workloadkit.simulation.machine.nodes_ledger import (
     take_place,
 )
 from workloadkit.simulation.machine.nodes_place import can_place, find_place
-from workloadkit.simulation.machine.numbered import N_CLAIMS
+from workloadkit.simulation.machine.numbered import ClaimsAt
 from workloadkit.simulation.parts import by_part, register_functions
-from workloadkit.simulation.state import N_RUNNING, Jobs
+from workloadkit.simulation.state import Jobs
 
 __all__ = ["need_of"]
 
@@ -104,21 +104,20 @@ class ClaimedNodes(NamedTuple):
         Those of the nodes.
     nodes : NodesState
     claims : NodeClaims
-    at : ndarray of int64, shape (5,)
-        See the names of its places in `numbered`.
+    at : record
     """
 
     level: NDArray[np.int64]
     shadow: NDArray
     nodes: NodesState
     claims: NodeClaims
-    at: NDArray[np.int64]
+    at: ClaimsAt
 
 
 def new_claimed(nodes: NodesState, jobs: Jobs) -> ClaimedNodes:
     """Return nodes without claims."""
     claims = new_claims(jobs, np.minimum(jobs.procs, nodes.kind.size))
-    return ClaimedNodes(nodes.level, nodes.shadow, nodes, claims, np.zeros(5, np.int64))
+    return ClaimedNodes(nodes.level, nodes.shadow, nodes, claims, ClaimsAt())
 
 
 def new_claims(jobs: Jobs, n_parts: NDArray[np.int64]) -> NodeClaims:
@@ -192,9 +191,9 @@ def change_claim(state, row, job, sign):
 @inline
 def _find_available(state, job, now):
     """Find what is available to a job from now until its planned end."""
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     copy_level(state.machine.nodes, PLAN, FREE)
-    place = _end_running(state, PLAN, state.at[N_RUNNING], now)
+    place = _end_running(state, PLAN, state.at.n_running, now)
     begun = 0
     while begun < count and claims.begin[claims.by_begin[begun]] <= now:
         if claims.by_begin[begun] != job and claims.end[claims.by_begin[begun]] > now:
@@ -224,7 +223,7 @@ def _look_ahead(state, job, place, begun, over, begin):
     The planned ends before `place`, and the claims from `begun` on by their begins and from `over`
     on by their ends, come after `begin`.
     """
-    nodes, claims, count = state.machine.nodes, state.machine.claims, state.machine.at[N_CLAIMS]
+    nodes, claims, count = state.machine.nodes, state.machine.claims, state.machine.at.n_claims
     end, copied = begin + state.jobs.estimate[job], False
     while begun < count:
         claim = claims.by_begin[begun]
@@ -270,8 +269,8 @@ def reserve(state, job, now):
 @bare
 def _reserve(state, job, now):
     _release(state, job)
-    nodes, claims, count = state.machine.nodes, state.machine.claims, state.machine.at[N_CLAIMS]
-    ends, place, shape = state.planned_ends, state.at[N_RUNNING], shape_of(nodes, job)
+    nodes, claims, count = state.machine.nodes, state.machine.claims, state.machine.at.n_claims
+    ends, place, shape = state.planned_ends, state.at.n_running, shape_of(nodes, job)
     copy_level(nodes, PLAN, FREE)
     begun, over, begin = 0, 0, now
     while True:
@@ -329,9 +328,9 @@ def release(state, job, now):
 def release_all(state, what, now):
     """Cancel all claims."""
     claims = state.machine.claims
-    for place in range(state.machine.at[N_CLAIMS]):
+    for place in range(state.machine.at.n_claims):
         claims.held[claims.by_begin[place]] = False
-    if state.machine.at[N_CLAIMS] > 0:
+    if state.machine.at.n_claims > 0:
         remove_promises(state)
 
 
@@ -349,12 +348,12 @@ def _move_in(state, job, now):
         for place in range(count):
             scratch.node[place] = claims.node[claims.first[job] + place]
             scratch.taken[place] = claims.procs[claims.first[job] + place]
-        nodes.at[CHOSEN], nodes.at[N_CHOSEN] = job, count
+        nodes.at.chosen, nodes.at.n_chosen = job, count
     else:
         _find_available(state, job, now)
         count = find_place(nodes, LEAST, shape_of(nodes, job))
         if count > 0:
-            nodes.at[CHOSEN], nodes.at[N_CHOSEN] = job, count
+            nodes.at.chosen, nodes.at.n_chosen = job, count
     _release(state, job)
     take_place(nodes, job)
     if state.strict and count > 0:
@@ -365,7 +364,7 @@ def _move_in(state, job, now):
 def _keep_if_claimed(state, job, end, count):
     """Let a job that ends as a claim of another one begins keep its place during that second."""
     claims = state.machine.claims
-    for place in range(state.machine.at[N_CLAIMS]):
+    for place in range(state.machine.at.n_claims):
         claim = claims.by_begin[place]
         if claims.begin[claim] == end and claim < state.start.size:
             claims.end[job] = end

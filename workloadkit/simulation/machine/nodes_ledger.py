@@ -16,20 +16,11 @@ from workloadkit.simulation.machine.ledger import (
     last_counts,
 )
 from workloadkit.simulation.machine.nodes import (
-    CHOSEN,
     LATE,
-    LATE_STARTED,
     LEAST,
-    LEAST_CORES,
-    LEAST_KNOWN,
-    N_CHOSEN,
-    N_PARTS,
-    N_RUNS,
     NOW,
     PROCS,
     SIMPLE,
-    SINCE_LATE,
-    SINCE_NOW,
     WHOLE,
     WORD,
     WORD_BITS,
@@ -39,7 +30,6 @@ from workloadkit.simulation.machine.nodes_place import can_place, find_place, li
 from workloadkit.simulation.machine.pools import row_of
 from workloadkit.simulation.machine.shapes import CORES
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import N_RUNNING
 
 
 @inline
@@ -69,7 +59,7 @@ def places_matter(state, what, now):
 @inline
 def may_have_moved(state, what, now):
     """Whether the reservation may be another one if it is made again."""
-    return state.machine.unsteady and state.machine.at[LATE_STARTED] != 0
+    return state.machine.unsteady and state.machine.at.late_started != 0
 
 
 @inline
@@ -112,7 +102,7 @@ def fits(state, job, now):
 @bare
 def _fits_now(machine, shape):
     """Whether a shape fits now; each is refused once."""
-    refused, since = machine.refused, machine.at[SINCE_NOW]
+    refused, since = machine.refused, machine.at.since_now
     if refused[NOW, shape] == since:
         return False
     if can_place(machine, FREE, shape):
@@ -129,12 +119,12 @@ def _fits_late(machine, shape):
     """
     if machine.by_amounts:
         return _are_spare(machine, shape)
-    refused, since = machine.refused, machine.at[SINCE_LATE]
+    refused, since = machine.refused, machine.at.since_late
     if refused[LATE, shape] == since:
         return False
     _update_least(machine)
     if machine.table[shape, SIMPLE] != 0:
-        return machine.at[LEAST_CORES] >= machine.table[shape, PROCS]
+        return machine.at.least_cores >= machine.table[shape, PROCS]
     if can_place(machine, LEAST, shape):
         return True
     refused[LATE, shape] = since
@@ -144,9 +134,9 @@ def _fits_late(machine, shape):
 @inline
 def _update_least(machine):
     """Find what is free now and next to the reservation, unless it is known."""
-    if machine.at[LEAST_KNOWN] == 0:
+    if machine.at.least_known == 0:
         find_least(machine)
-        machine.at[LEAST_KNOWN] = 1
+        machine.at.least_known = 1
 
 
 @bare
@@ -163,7 +153,7 @@ def find_least(machine):
                 free[FREE, resource, node], free[SPARE, resource, node]
             )
         total += free[LEAST, CORES, node]
-    machine.at[LEAST_CORES] = total
+    machine.at.least_cores = total
     for pool in range(pools.shape[1]):
         pools[LEAST, pool] = min(pools[FREE, pool], pools[SPARE, pool])
 
@@ -216,13 +206,13 @@ def pass_head(state, machine, job, now):
 def _choose_late(machine, job):
     """Take a place that the reservation leaves."""
     shape = shape_of(machine, job)
-    machine.at[LATE_STARTED] = 1
+    machine.at.late_started = 1
     if machine.by_amounts:
         _take_sums(machine, shape, find_place(machine, FREE, shape))
         return
     _update_least(machine)
     count = find_place(machine, LEAST, shape)
-    machine.at[CHOSEN], machine.at[N_CHOSEN] = job, count
+    machine.at.chosen, machine.at.n_chosen = job, count
     take_found(machine, SPARE, shape, count)
 
 
@@ -303,9 +293,9 @@ def reserve(state, job, now):
 @bare
 def reserve_level(state, machine, job, now):
     """Reserve what is left at the earliest possible start of a job; return that second."""
-    jobs, shape, place = state.planned_jobs, shape_of(machine, job), state.at[N_RUNNING] - 1
+    jobs, shape, place = state.planned_jobs, shape_of(machine, job), state.at.n_running - 1
     needed = machine.table[shape, PROCS]
-    machine.at[LATE_STARTED] = 0
+    machine.at.late_started = 0
     copy_level(machine, SPARE, FREE)
     simple = machine.table[shape, SIMPLE] != 0
     while machine.level[SPARE] < needed or not (simple or can_place(machine, SPARE, shape)):
@@ -325,8 +315,8 @@ def reserve_level(state, machine, job, now):
     else:
         take_found(machine, SPARE, shape, count)
     machine.shadow[0] = shadow
-    machine.at[SINCE_LATE] += 1
-    machine.at[LEAST_KNOWN] = 0
+    machine.at.since_late += 1
+    machine.at.least_known = 0
     return shadow
 
 
@@ -393,16 +383,16 @@ def occupy(state, row, job):
 def take_place(machine, job):
     """Give a job the chosen place, else one on what is free."""
     at, shape, scratch = machine.at, shape_of(machine, job), machine.scratch
-    chosen = at[CHOSEN] == job
-    count = at[N_CHOSEN] if chosen else find_place(machine, FREE, shape)
+    chosen = at.chosen == job
+    count = at.n_chosen if chosen else find_place(machine, FREE, shape)
     take_found(machine, FREE, shape, count)
-    node, procs, part = machine.history.node, machine.history.procs, at[N_PARTS]
+    node, procs, part = machine.history.node, machine.history.procs, at.n_parts
     machine.first[job] = part
     for place in range(count):
         node[part], procs[part] = scratch.node[place], scratch.taken[place]
         part += 1
-    machine.last[job] = at[N_PARTS] = part
-    at[CHOSEN], at[LEAST_KNOWN] = -1, 0
+    machine.last[job] = at.n_parts = part
+    at.chosen, at.least_known = -1, 0
 
 
 @inline
@@ -419,9 +409,9 @@ def vacate(state, row, job):
 @inline
 def end_refusals(machine):
     """Forget what was found, and which shapes were refused, as more may be free."""
-    machine.at[CHOSEN], machine.at[LEAST_KNOWN] = -1, 0
-    machine.at[SINCE_NOW] += 1
-    machine.at[SINCE_LATE] += 1
+    machine.at.chosen, machine.at.least_known = -1, 0
+    machine.at.since_now += 1
+    machine.at.since_late += 1
 
 
 @inline
@@ -433,11 +423,11 @@ def move_out(state, job, now):
 @inline
 def record_run(state, machine, job, now):
     """Record the run of a job that has ended."""
-    history, run = machine.history, machine.at[N_RUNS]
+    history, run = machine.history, machine.at.n_runs
     history.job[run], history.first[run] = job, machine.first[job]
     history.last[run] = machine.last[job]
     history.start[run], history.end[run] = state.start[job], now
-    machine.at[N_RUNS] = run + 1
+    machine.at.n_runs = run + 1
 
 
 @inline
@@ -452,8 +442,7 @@ def lacks_room(machine):
     history = machine.history
     most = machine.free.shape[2] * machine.scratch.number.size
     return (
-        history.node.size - machine.at[N_PARTS] < most
-        or history.job.size - machine.at[N_RUNS] < most
+        history.node.size - machine.at.n_parts < most or history.job.size - machine.at.n_runs < most
     )
 
 

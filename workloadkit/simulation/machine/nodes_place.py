@@ -7,7 +7,6 @@ import numpy as np
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.nodes import (
-    CHOSEN,
     CONSECUTIVE,
     CONTIGUOUS,
     FEWEST,
@@ -103,7 +102,7 @@ def can_place(machine, row, shape):
 @bare
 def find_place(machine, row, shape):
     """Find where a job is placed; return on how many nodes, 0 if it does not fit."""
-    machine.at[CHOSEN] = -1
+    machine.at.chosen = -1
     if not pools_suffice(machine, row, shape):
         return 0
     table, placement, scratch = machine.table, machine.placement, machine.scratch

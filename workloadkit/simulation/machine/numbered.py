@@ -11,21 +11,41 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.machine.words import WORD, WORD_BITS, n_words
 from workloadkit.simulation.state import Jobs, never
 
-# Places in Numbered.at: changes of the machine so far; parts and runs written; claims made or
-# removed; existing claims, and those of outages with an end; a word before which no processor is
-# free. The first four show whether something has changed since the last look.
-N_CHANGES, N_PARTS, N_RUNS, N_STAKES, N_CLAIMS, N_ENDING, LOWEST = range(7)
-
-# Places in Scratch.known: the sum of those four when `n_left` was begun; its known length.
-SINCE, N_KNOWN = range(2)
-
 # Changes of the machine, in their order at one second.
 DOWN, UP, ANNOUNCED = range(3)
+
+
+class ClaimsAt(Record):
+    """What is known of claims."""
+
+    n_stakes: int  # claims made or removed
+    n_claims: int  # existing claims
+
+
+class ChangesAt(ClaimsAt):
+    """The same of claims of a machine that changes."""
+
+    n_changes: int  # changes of the machine so far
+
+
+class _At(ChangesAt):
+    """What is known of numbered processors.
+
+    The numbers of stakes, changes, parts and runs show whether something has changed.
+    """
+
+    n_parts: int  # written
+    n_runs: int  # written
+    n_ending: int  # existing claims of outages with an end
+    lowest: int  # a word before which no processor is free
+    since: int  # the sum of those four when `Scratch.n_left` was begun
+    n_known: int  # its known length
 
 
 class History(NamedTuple):
@@ -109,7 +129,6 @@ class Scratch(NamedTuple):
         digit, then the last but one, ….
     n_left : ndarray of int64, shape (n_jobs + n_outages,)
         Number of free processors outside the first claims by their begins, up to each.
-    known : ndarray of int64, shape (2,)
     """
 
     left: NDArray[np.int64]
@@ -120,7 +139,6 @@ class Scratch(NamedTuple):
     first_claimed: NDArray[np.int64]
     digits: NDArray[np.int64]
     n_left: NDArray[np.int64]
-    known: NDArray[np.int64]
 
 
 class Numbered(NamedTuple):
@@ -150,8 +168,7 @@ class Numbered(NamedTuple):
     claims : Claims
     timetable : Timetable
     scratch : Scratch
-    at : ndarray of int64, shape (7,)
-        See the names of its places.
+    at : record
     """
 
     level: NDArray[np.int64]
@@ -171,7 +188,7 @@ class Numbered(NamedTuple):
     claims: Claims
     timetable: Timetable
     scratch: Scratch
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_numbered(
@@ -199,7 +216,7 @@ def new_numbered(
         claims=_new_claims(jobs, shutdowns, width),
         timetable=new_timetable(shutdowns, dtype),
         scratch=_new_scratch(width, n_jobs + len(shutdowns)),
-        at=np.zeros(7, np.int64),
+        at=_At(),
     )
 
 
@@ -207,8 +224,7 @@ def _new_scratch(width: int, n_claims: int) -> Scratch:
     """Return work arrays for up to `n_claims` claims."""
     left, claimed, group, among, taken, first = (np.zeros(width, np.int64) for _ in range(6))
     digits = np.zeros(n_claims.bit_length() * width, np.int64)
-    n_left, known = np.zeros(n_claims, np.int64), np.zeros(2, np.int64)
-    return Scratch(left, claimed, group, among, taken, first, digits, n_left, known)
+    return Scratch(left, claimed, group, among, taken, first, digits, np.zeros(n_claims, np.int64))
 
 
 def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:

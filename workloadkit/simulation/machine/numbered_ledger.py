@@ -30,11 +30,6 @@ from workloadkit.simulation.machine.hardware import (
 )
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare, reserve_spare
 from workloadkit.simulation.machine.numbered import (
-    LOWEST,
-    N_CLAIMS,
-    N_ENDING,
-    N_PARTS,
-    N_RUNS,
     Numbered,
 )
 from workloadkit.simulation.machine.words import (
@@ -46,7 +41,6 @@ from workloadkit.simulation.machine.words import (
 )
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.queue import insert_waiting
-from workloadkit.simulation.state import N_RUNNING
 
 __all__ = [
     "announce",
@@ -74,7 +68,7 @@ def announce(state, outage, now):
     machine, claim = state.machine, state.start.size + outage
     add_claim(state, claim)
     if machine.claims.end[claim] < state.never:
-        machine.at[N_ENDING] += 1
+        machine.at.n_ending += 1
     else:
         latest = machine.timetable.latest
         latest[0] = max(latest[0], machine.claims.begin[claim])
@@ -88,7 +82,7 @@ def shut(state, outage, now):
     n_hit = _find_hit(state, struck)
     for place in range(n_hit):
         stop(state, machine.hit[place], now)
-        machine.history.stopped[machine.at[N_RUNS] - 1] = True
+        machine.history.stopped[machine.at.n_runs - 1] = True
     for word in range(struck.size):
         machine.free[word] &= ~struck[word]
     machine.level[FREE] -= n_struck
@@ -134,7 +128,7 @@ def _find_hit(state, struck):
     if not busy:
         return 0
     n_hit = 0
-    for place in range(state.at[N_RUNNING]):
+    for place in range(state.at.n_running):
         job = state.end_jobs[place]
         if _runs_on(machine, job, struck):
             insert_waiting(machine.hit, 0, n_hit, machine.first, job)
@@ -158,7 +152,7 @@ def reopen(state, outage, now):
     surprise, claim = machine.timetable.surprise[outage], state.start.size + outage
     for part in range(claims.first[claim], claims.last[claim]):
         word, rest = claims.word[part], claims.mask[part]
-        at[LOWEST] = min(at[LOWEST], word)
+        at.lowest = min(at.lowest, word)
         while rest != 0:
             number = (word << WORD_BITS) + place_of_lowest(rest)
             bit = rest & -rest
@@ -171,23 +165,21 @@ def reopen(state, outage, now):
             rest ^= bit
     if not surprise:
         remove_claim(state, claim)
-        at[N_ENDING] -= 1
+        at.n_ending -= 1
 
 
 @inline
 def changes_ahead(state, what, now):
     """Whether outages are announced, or under way with a known end."""
     machine = state.machine
-    return machine.at[N_ENDING] > 0 or machine.timetable.latest[0] >= now
+    return machine.at.n_ending > 0 or machine.timetable.latest[0] >= now
 
 
 @inline
 def fits(state, job, now):
     """Whether enough processors are free and available to a job until its planned end."""
     machine, needed = state.machine, state.jobs.procs[job]
-    return machine.level[FREE] >= needed and (
-        machine.at[N_CLAIMS] == 0 or are_left(state, job, now)
-    )
+    return machine.level[FREE] >= needed and (machine.at.n_claims == 0 or are_left(state, job, now))
 
 
 @inline
@@ -224,14 +216,14 @@ def release(state, job, now):
 @inline
 def release_all(state, what, now):
     """Cancel all reservations."""
-    if state.machine.at[N_CLAIMS] > 0:
+    if state.machine.at.n_claims > 0:
         remove_promises(state)
 
 
 @inline
 def move_in(state, job, now):
     """Assign processors to a job."""
-    if state.machine.at[N_CLAIMS] > 0:
+    if state.machine.at.n_claims > 0:
         choose(state, job, now)
     else:
         _take_first(state.machine, job, state.jobs.procs[job])
@@ -242,7 +234,7 @@ def _take_first(machine, job, needed):
     """Assign the first free processors to a job."""
     free, at = machine.free, machine.at
     word, mask = machine.history.word, machine.history.mask
-    place, part = at[LOWEST], at[N_PARTS]
+    place, part = at.lowest, at.n_parts
     machine.first[job] = part
     while needed > 0:
         taken = lowest_of(free[place], needed)
@@ -252,8 +244,8 @@ def _take_first(machine, job, needed):
             part += 1
             needed -= count_ones(taken)
         place += 1
-    at[LOWEST] = place - 1
-    machine.last[job] = at[N_PARTS] = part
+    at.lowest = place - 1
+    machine.last[job] = at.n_parts = part
 
 
 @inline
@@ -268,13 +260,13 @@ def _take_back(state, job, now):
     machine, history, at = state.machine, state.machine.history, state.machine.at
     free, word, mask = machine.free, history.word, history.mask
     first, last = machine.first[job], machine.last[job]
-    at[LOWEST] = min(at[LOWEST], word[first])
+    at.lowest = min(at.lowest, word[first])
     for part in range(first, last):
         free[word[part]] |= mask[part]
-    run = at[N_RUNS]
+    run = at.n_runs
     history.job[run], history.first[run], history.last[run] = job, first, last
     history.start[run], history.end[run] = state.start[job], now
-    at[N_RUNS] = run + 1
+    at.n_runs = run + 1
 
 
 @bare
@@ -290,7 +282,7 @@ def n_down(state, what, now):
 def must_return(state, what, now):
     """Whether the history has less room than the next instant may need."""
     history, at, most = state.machine.history, state.machine.at, state.machine.n_down.size
-    return history.word.size - at[N_PARTS] < most or history.job.size - at[N_RUNS] < most
+    return history.word.size - at.n_parts < most or history.job.size - at.n_runs < most
 
 
 register_functions(Numbered, sys.modules[__name__])

@@ -75,9 +75,7 @@ class NumberedProcessors(Hardware):
 
     def runs(self, state: State) -> "Runs":
         """Return the runs of jobs, with the jobs as places."""
-        from workloadkit.simulation.machine.numbered import N_RUNS
-
-        return Runs(state.machine.history, int(state.machine.at[N_RUNS]))
+        return Runs(state.machine.history, int(state.machine.at.n_runs))
 
 
 def outage_columns(machine: Any) -> dict[str, NDArray]:

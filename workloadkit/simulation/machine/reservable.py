@@ -20,7 +20,7 @@ from workloadkit.simulation.machine.reservable_plain import (
 )
 from workloadkit.simulation.machine.shapes import UNLIMITED, Shape, joined
 from workloadkit.simulation.plain.job import Job, JobView
-from workloadkit.simulation.state import ARRIVED, Jobs, State
+from workloadkit.simulation.state import Jobs, State
 from workloadkit.simulation.workload import Overrun, Workload
 
 # Nodes that can be reserved, in plain Python.
@@ -170,7 +170,7 @@ class ReservablePool(Reservable):
 
     def submissions(self, jobs: Jobs) -> tuple[Jobs, Any]:
         """Return tables with rows for the requests, and the source of submissions."""
-        from workloadkit.simulation.machine.reservable_stream import RequestStream
+        from workloadkit.simulation.machine.reservable_stream import RequestStream, RequestStreamAt
 
         table, n_jobs = self._table, jobs.submit.size
         unknown = np.full(table.number.size, -1)
@@ -182,13 +182,15 @@ class ReservablePool(Reservable):
             "user": unknown,
             "queue": unknown,
         }
-        joined = {name: np.concatenate([getattr(jobs, name), row]) for name, row in rows.items()}
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(jobs, name), row]) for name, row in rows.items()
+        }
         request, inside = np.full(n_jobs, -1), np.flatnonzero(table.job >= 0)
         request[table.job[inside]] = inside
         answer = np.full(table.number.size, REFUSED, jobs.submit.dtype)
         times = table.asked, table.earliest, table.latest
         source = np.zeros(n_jobs, np.int64)
-        stream = RequestStream(*times, request, source, answer, np.zeros(2, np.int64))
+        stream = RequestStream(*times, request, source, answer, RequestStreamAt())
         return jobs._replace(**joined), stream
 
     def compiled(self, jobs: Any, n_planned: int) -> Any:
@@ -199,7 +201,7 @@ class ReservablePool(Reservable):
 
     def arrived(self, state: State) -> NDArray[np.int64]:
         """Return the places in the workload of the jobs that arrived, in their order."""
-        places: NDArray[np.int64] = state.users.source[: state.at[ARRIVED]]
+        places: NDArray[np.int64] = state.users.source[: state.at.arrived]
         return places
 
 

@@ -32,9 +32,9 @@ from workloadkit.simulation.machine.ledger import (
     is_spare,
     reserve_spare,
 )
-from workloadkit.simulation.machine.numbered import N_CLAIMS
+from workloadkit.simulation.machine.numbered import ClaimsAt
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import N_RUNNING, Jobs
+from workloadkit.simulation.state import Jobs
 
 __all__ = [
     "copy_row",
@@ -48,9 +48,12 @@ __all__ = [
     "vacate",
 ]
 
-# Further places in ReservableState.at: the first request among the jobs; accepted requests that
-# have not begun.
-FIRST_REQUEST, N_PENDING = 5, 6
+
+class _At(ClaimsAt):
+    """What is known of requests."""
+
+    first_request: int  # among the jobs
+    n_pending: int  # accepted requests that have not begun
 
 
 class AmountClaims(NamedTuple):
@@ -86,15 +89,14 @@ class ReservableState(NamedTuple):
     claims : AmountClaims
     pending : ndarray of int64, shape (n_requests,)
         Accepted requests that have not begun, by their begins, descending.
-    at : ndarray of int64, shape (7,)
-        See the names of its places here and in `numbered`.
+    at : record
     """
 
     level: NDArray[np.int64]
     shadow: NDArray
     claims: AmountClaims
     pending: NDArray[np.int64]
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_reservable(procs: int, jobs: Jobs, n_requests: int, n_planned: int) -> ReservableState:
@@ -105,15 +107,14 @@ def new_reservable(procs: int, jobs: Jobs, n_requests: int, n_planned: int) -> R
     begin, end = (np.empty(n_jobs, dtype) for _ in range(2))
     left, by_begin, by_end = (np.empty(n_jobs, np.int64) for _ in range(3))
     claims = AmountClaims(begin, end, np.zeros(n_jobs, np.bool_), left, by_begin, by_end)
-    at = np.zeros(7, np.int64)
-    at[FIRST_REQUEST] = n_jobs - n_requests
+    at = _At(first_request=n_jobs - n_requests)
     return ReservableState(level, np.empty(1, dtype), claims, np.empty(n_requests, np.int64), at)
 
 
 @inline
 def changes_ahead(state, what, now):
     """Whether reservations are ahead."""
-    return state.machine.at[N_PENDING] > 0
+    return state.machine.at.n_pending > 0
 
 
 @inline
@@ -121,7 +122,7 @@ def fits(state, job, now):
     """Whether there is room for a job until its planned end, next to what is claimed."""
     machine = state.machine
     return machine.level[FREE] >= state.jobs.procs[job] and (
-        machine.at[N_CLAIMS] == 0 or _is_left(state, job, now)
+        machine.at.n_claims == 0 or _is_left(state, job, now)
     )
 
 
@@ -130,12 +131,12 @@ def _is_left(state, job, now):
     """Whether the claims that begin during a job leave enough for it."""
     claims, at = state.machine.claims, state.machine.at
     end, needed = now + state.jobs.estimate[job], state.jobs.procs[job]
-    for place in range(at[N_CLAIMS]):
+    for place in range(at.n_claims):
         claim = claims.by_begin[place]
         begin = claims.begin[claim]
         if begin > end:
             break
-        if claim == job or (begin == end and not (state.strict and claim < at[FIRST_REQUEST])):
+        if claim == job or (begin == end and not (state.strict and claim < at.first_request)):
             continue
         left = claims.left[claim]
         if claims.held[job] and claims.begin[job] <= begin < claims.end[job]:
@@ -150,7 +151,7 @@ def room_until(state, end, now):
     """Return how many processors are free and not claimed until some time."""
     machine, claims = state.machine, state.machine.claims
     left = machine.level[FREE]
-    for place in range(machine.at[N_CLAIMS]):
+    for place in range(machine.at.n_claims):
         if claims.begin[claims.by_begin[place]] >= end:
             break
         left = min(left, claims.left[claims.by_begin[place]])
@@ -185,10 +186,10 @@ def find_slot(state, job, begin, least):
 
     Returns the time, and the number of processors that are free then; `never` for no slot.
     """
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     ends, jobs, procs = state.planned_ends, state.planned_jobs, state.jobs.procs
     by_begin, by_end = claims.by_begin, claims.by_end
-    left, place, begun, over = state.machine.level[FREE], state.at[N_RUNNING], 0, 0
+    left, place, begun, over = state.machine.level[FREE], state.at.n_running, 0, 0
     while True:
         while place > 0 and ends[place - 1] <= begin:
             place -= 1
@@ -212,7 +213,7 @@ def find_slot(state, job, begin, least):
 @inline
 def _stays(state, job, begin, least, since):
     """Whether enough stays free during a job, where other claims begin."""
-    claims, count = state.machine.claims, state.machine.at[N_CLAIMS]
+    claims, count = state.machine.claims, state.machine.at.n_claims
     ends, jobs, procs = state.planned_ends, state.planned_jobs, state.jobs.procs
     by_begin, by_end = claims.by_begin, claims.by_end
     left, place, begun, over = since
@@ -247,7 +248,7 @@ def claim(state, job, begin, left):
 def _change_left(state, begin, end, by):
     """Change what is free at the begins of claims during some time."""
     claims, left = state.machine.claims, state.machine.claims.left
-    for place in range(state.machine.at[N_CLAIMS]):
+    for place in range(state.machine.at.n_claims):
         other = claims.by_begin[place]
         if claims.begin[other] >= end:
             break
@@ -268,22 +269,22 @@ def release(state, job, now):
 @inline
 def release_all(state, what, now):
     """Cancel the claims of all jobs, but not of requests."""
-    if state.machine.at[N_CLAIMS] > state.machine.at[N_PENDING]:
+    if state.machine.at.n_claims > state.machine.at.n_pending:
         _release_jobs(state, now)
 
 
 @bare
 def _release_jobs(state, now):
     claims, at = state.machine.claims, state.machine.at
-    for place in range(at[N_CLAIMS] - 1, -1, -1):
-        if claims.by_begin[place] < at[FIRST_REQUEST]:
+    for place in range(at.n_claims - 1, -1, -1):
+        if claims.by_begin[place] < at.first_request:
             release(state, claims.by_begin[place], now)
 
 
 @inline
 def move_in(state, job, now):
     """Subtract a starting job's processors from those free at each later claim."""
-    if state.machine.at[N_CLAIMS] > 0:
+    if state.machine.at.n_claims > 0:
         release(state, job, now)
         end, procs = now + state.jobs.estimate[job], state.jobs.procs[job]
         _change_left(state, -state.never, end, -procs)
@@ -295,16 +296,16 @@ def move_in(state, job, now):
 def _keep(state, end, procs):
     """Take processors during the second in which a job ends of what is left at claims of jobs."""
     claims, at = state.machine.claims, state.machine.at
-    for place in range(at[N_CLAIMS]):
+    for place in range(at.n_claims):
         claim = claims.by_begin[place]
-        if claims.begin[claim] == end and claim < at[FIRST_REQUEST]:
+        if claims.begin[claim] == end and claim < at.first_request:
             claims.left[claim] -= procs
 
 
 @inline
 def move_out(state, job, now):
     """Return what a job that ends has taken."""
-    if state.machine.at[N_CLAIMS] > 0:
+    if state.machine.at.n_claims > 0:
         planned_end = state.start[job] + state.jobs.estimate[job]
         _change_left(state, -state.never, planned_end, state.jobs.procs[job])
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.events import arrive, end_due, plans_void
 from workloadkit.simulation.machine.reservable_ledger import (
-    FIRST_REQUEST,
-    N_PENDING,
     begin_request,
     claim,
     find_slot,
@@ -23,10 +22,13 @@ from workloadkit.simulation.machine.reservable_ledger import (
 )
 from workloadkit.simulation.machine.reservable_plain import REFUSED
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import ARRIVED, N_RUNNING
 
-# Places in RequestStream.at: the next job of the log; the next request.
-NEXT, ASKED = range(2)
+
+class RequestStreamAt(Record):
+    """The next of what is to come."""
+
+    next: int  # job of the log
+    asked: int  # request
 
 
 class RequestStream(NamedTuple):
@@ -42,7 +44,7 @@ class RequestStream(NamedTuple):
         Place in the workload of each job that has arrived.
     answer : ndarray, shape (n_requests,)
         Start, `REFUSED` for none. [s]
-    at : ndarray of int64, shape (2,)
+    at : record
     """
 
     asked: NDArray
@@ -51,7 +53,7 @@ class RequestStream(NamedTuple):
     request: NDArray[np.int64]
     source: NDArray[np.int64]
     answer: NDArray
-    at: NDArray[np.int64]
+    at: RequestStreamAt
 
 
 @inline
@@ -66,12 +68,12 @@ def next_coming(state, what, now):
     """Return the next submission, request or begin of a reservation."""
     users, at, machine = state.users, state.users.at, state.machine
     soonest = state.never
-    if at[NEXT] < users.request.size:
-        soonest = state.jobs.submit[at[NEXT]]
-    if at[ASKED] < users.asked.size:
-        soonest = min(soonest, users.asked[at[ASKED]])
-    if machine.at[N_PENDING] > 0:
-        row = machine.at[FIRST_REQUEST] + machine.pending[machine.at[N_PENDING] - 1]
+    if at.next < users.request.size:
+        soonest = state.jobs.submit[at.next]
+    if at.asked < users.asked.size:
+        soonest = min(soonest, users.asked[at.asked])
+    if machine.at.n_pending > 0:
+        row = machine.at.first_request + machine.pending[machine.at.n_pending - 1]
         soonest = min(soonest, machine.claims.begin[row])
     return soonest
 
@@ -80,23 +82,23 @@ def next_coming(state, what, now):
 def act_on_all(state, what, now):
     """Begin reservations, answer requests, and add jobs; end those of 0 s inside reservations."""
     users, at, machine = state.users, state.users.at, state.machine
-    first = machine.at[FIRST_REQUEST]
-    while machine.at[N_PENDING] > 0:
-        row = first + machine.pending[machine.at[N_PENDING] - 1]
+    first = machine.at.first_request
+    while machine.at.n_pending > 0:
+        row = first + machine.pending[machine.at.n_pending - 1]
         if machine.claims.begin[row] > now:
             break
-        machine.at[N_PENDING] -= 1
+        machine.at.n_pending -= 1
         begin_request(state, row, now)
-    while at[ASKED] < users.asked.size and users.asked[at[ASKED]] <= now:
-        _ask(state, at[ASKED], now)
-        at[ASKED] += 1
-    while at[NEXT] < users.request.size and state.jobs.submit[at[NEXT]] <= now:
-        if not _runs_inside(users, at[NEXT]):
-            _copy(state.jobs, at[NEXT], state.at[ARRIVED])
-            users.source[state.at[ARRIVED]] = at[NEXT]
+    while at.asked < users.asked.size and users.asked[at.asked] <= now:
+        _ask(state, at.asked, now)
+        at.asked += 1
+    while at.next < users.request.size and state.jobs.submit[at.next] <= now:
+        if not _runs_inside(users, at.next):
+            _copy(state.jobs, at.next, state.at.arrived)
+            users.source[state.at.arrived] = at.next
             arrive(state, now)
-        at[NEXT] += 1
-    while state.at[N_RUNNING] > 0 and state.ends[state.at[N_RUNNING] - 1] <= now:
+        at.next += 1
+    while state.at.n_running > 0 and state.ends[state.at.n_running - 1] <= now:
         end_due(state, now)
 
 
@@ -112,8 +114,8 @@ def _copy(jobs, job, to):
 def _ask(state, request, now):
     """Answer a request."""
     users, machine = state.users, state.machine
-    row = machine.at[FIRST_REQUEST] + request
-    begin, left = find_slot(state, row, users.earliest[request], machine.at[FIRST_REQUEST])
+    row = machine.at.first_request + request
+    begin, left = find_slot(state, row, users.earliest[request], machine.at.first_request)
     if begin > users.latest[request] or begin == state.never:
         return
     users.answer[request] = begin
@@ -123,14 +125,14 @@ def _ask(state, request, now):
         begin_request(state, row, now)
         return
     claim(state, row, begin, left)
-    place, pending = machine.at[N_PENDING], machine.pending
+    place, pending = machine.at.n_pending, machine.pending
     while (
-        place > 0 and machine.claims.begin[machine.at[FIRST_REQUEST] + pending[place - 1]] <= begin
+        place > 0 and machine.claims.begin[machine.at.first_request + pending[place - 1]] <= begin
     ):
         pending[place] = pending[place - 1]
         place -= 1
     pending[place] = request
-    machine.at[N_PENDING] += 1
+    machine.at.n_pending += 1
 
 
 @bare

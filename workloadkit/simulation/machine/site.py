@@ -109,10 +109,8 @@ class Nodes(Hardware):
 
     def runs(self, state: State) -> "NodeRuns":
         """Return the runs of jobs, with the jobs as places."""
-        from workloadkit.simulation.machine.nodes import N_RUNS
-
         nodes = getattr(state.machine, "nodes", state.machine)
-        return NodeRuns(nodes.history, int(nodes.at[N_RUNS]), nodes=self.numbers)
+        return NodeRuns(nodes.history, int(nodes.at.n_runs), nodes=self.numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,9 @@ class _Facts:
     def __init__(self, job: Job) -> None:
         self._record = job
         self.arrival, self.number = job.arrival, job.number
-        self.procs, self.estimate, self.limit = job.procs, job.estimate, job.estimate
+        self.procs = job.procs
+        self.estimate: Any = job.estimate
+        self.limit: Any = job.estimate
         self.submit, self.user, self.queue = job.submit, job.user, job.queue
         self.recorded_wait, self.utility = job.recorded_wait, job.utility
 

@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import changes_ahead, fits, is_full, release_all
-from workloadkit.simulation.state import ARRIVED
 
-# Places in WaitingList.at: jobs in the list; whether any may fit.
-COUNT, LOOK = range(2)
+
+class _At(Record):
+    """The state of the list."""
+
+    count: int  # jobs in the list
+    look: bool  # whether any may fit
 
 
 class WaitingList(NamedTuple):
@@ -26,41 +30,41 @@ class WaitingList(NamedTuple):
     ----------
     waiting : ndarray of int64, shape (n_jobs,)
         During a pass -1 for those that have started.
-    at : ndarray of int64, shape (2,)
+    at : record
     """
 
     waiting: NDArray[np.int64]
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_arrivals(n_jobs: int) -> WaitingList:
     """Return an empty list."""
-    return WaitingList(np.empty(n_jobs, np.int64), np.zeros(2, np.int64))
+    return WaitingList(np.empty(n_jobs, np.int64), _At())
 
 
 @inline
 def job_ended(state, job, now):
     """Request a look for jobs that fit."""
-    state.policy.queue.at[LOOK] = True
+    state.policy.queue.at.look = True
 
 
 @inline
 def plans_void(state, what, now):
     """Request a look for jobs that fit."""
-    state.policy.queue.at[LOOK] = True
+    state.policy.queue.at.look = True
 
 
 @inline
 def job_returned(state, job, now):
     """Return a job to its old place."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
-    place = at[COUNT]
+    place = at.count
     while place > 0 and waiting[place - 1] > job:
         waiting[place] = waiting[place - 1]
         place -= 1
     waiting[place] = job
-    at[COUNT] += 1
-    at[LOOK] = True
+    at.count += 1
+    at.look = True
 
 
 @inline
@@ -71,7 +75,7 @@ def job_left(state, job, now):
         place += 1
     queue.waiting[place] = -1
     forget_started(queue)
-    queue.at[LOOK] = True
+    queue.at.look = True
 
 
 @inline
@@ -79,16 +83,16 @@ def some_fit(state, new, now):
     """Add new jobs; return whether any job fits, so that a pass is necessary."""
     waiting, at = state.policy.queue.waiting, state.policy.queue.at
     ahead = changes_ahead(state, 0, now)
-    look = at[LOOK] or ahead
-    for job in range(new, state.at[ARRIVED]):
+    look = at.look or ahead
+    for job in range(new, state.at.arrived):
         look = look or fits(state, job, now)
-        waiting[at[COUNT]] = job
-        at[COUNT] += 1
+        waiting[at.count] = job
+        at.count += 1
     if not look:
         return False
     release_all(state, 0, now)
     some = any_fits(state, 0, now)
-    at[LOOK] = some or ahead  # a refused job may fit later, also if this was the last change
+    at.look = some or ahead  # a refused job may fit later, also if this was the last change
     return some
 
 
@@ -97,7 +101,7 @@ def any_fits(state, what, now):
     """Whether any job of the list fits."""
     queue = state.policy.queue
     if not is_full(state, 0, now):
-        for place in range(queue.at[COUNT]):
+        for place in range(queue.at.count):
             if fits(state, queue.waiting[place], now):
                 return True
     return False
@@ -108,8 +112,8 @@ def forget_started(queue):
     """Remove jobs from the list that have started or left it: those marked by -1."""
     waiting, at = queue.waiting, queue.at
     kept = 0
-    for place in range(at[COUNT]):
+    for place in range(at.count):
         if waiting[place] >= 0:
             waiting[kept] = waiting[place]
             kept += 1
-    at[COUNT] = kept
+    at.count = kept

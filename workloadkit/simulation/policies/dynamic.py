@@ -12,7 +12,7 @@ A policy's part has a field `queue`, and these functions of (state, -, now):
 - ``rank`` prepares a pass, if necessary;
 - ``first_in_order`` returns the first of the waiting jobs; at least one job waits;
 - ``backfill_all`` and ``backfill_new`` return the first job that may pass the head, -1 for none,
-  among all waiting jobs or those from `NEW` on; with `AGAIN` unset they begin again.
+  among all waiting jobs or those from `at.new` on; without `at.again` they begin again.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.classes import Classes
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -37,14 +38,19 @@ from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.queue import link
-from workloadkit.simulation.state import ARRIVED, N_WAITING, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
-# Places in Queue.at: whether the reservation is known and all others were refused; its job; the
-# first job that no pass has examined; a job that no waiting one is smaller than; whether this pass
-# examines all, and whether backfilling has begun; others for the policy.
-KNOWN, HEAD, NEW, SMALLEST, ALL, AGAIN = range(6)
-MORE: int = 6
+
+class QueueAt(Record):
+    """What the queue remembers; policies add to it."""
+
+    known: bool  # whether the reservation is known and all others were refused
+    head: int  # the job of the reservation
+    new: int  # the first job that no pass has examined
+    smallest: int  # a job that no waiting one is smaller than
+    all: bool  # whether this pass examines all
+    again: bool  # whether backfilling has begun
 
 
 class Queue(NamedTuple):
@@ -58,21 +64,21 @@ class Queue(NamedTuple):
         Whether a job fits wherever a larger one fits.
     long_queue : int
         A queue longer than this is searched by trees, until it is half as long.
-    at : ndarray of int64, shape (11,)
+    at : QueueAt
+        Or one with more fields.
     """
 
     after: NDArray[np.int64]
     before: NDArray[np.int64]
     by_size: bool
     long_queue: int
-    at: NDArray[np.int64]
+    at: Any
 
 
-def new_queue(state: State, n_rings: int, *, by_size: bool, long_queue: int) -> Queue:
+def new_queue(state: State, n_rings: int, at: QueueAt, *, by_size: bool, long_queue: int) -> Queue:
     """Return empty rings; the loop adds the state's jobs that have arrived."""
     after = np.arange(state.start.size + n_rings)
-    at = np.zeros(MORE + 4, np.int64)
-    at[NEW] = state.at[ARRIVED]
+    at.new = state.at.arrived
     return Queue(after, after.copy(), by_size, long_queue, at)
 
 
@@ -94,46 +100,46 @@ def join_ring(state, job, ring):
     """Add a job to a ring, at its place in the order of arrival."""
     queue, procs = state.policy.queue, state.jobs.procs
     link(queue.after, queue.before, state.start.size + ring, job)
-    if procs[job] < procs[queue.at[SMALLEST]]:
-        queue.at[SMALLEST] = job
+    if procs[job] < procs[queue.at.smallest]:
+        queue.at.smallest = job
 
 
 @inline
 def job_returned(state, job, now):
     """Return a stopped job to the queue."""
     _join(state, job, now)
-    state.policy.queue.at[KNOWN] = False
+    state.policy.queue.at.known = False
 
 
 @inline
 def job_left(state, job, now):
     """Remove a cancelled job from the queue."""
     _leave(state, job, now)
-    state.policy.queue.at[KNOWN] = False
+    state.policy.queue.at.known = False
 
 
 @inline
 def job_ended(state, job, now):
     """Request an examination of all waiting jobs."""
-    state.policy.queue.at[KNOWN] = False
+    state.policy.queue.at.known = False
 
 
 @inline
 def plans_void(state, what, now):
     """Request an examination of all waiting jobs."""
-    state.policy.queue.at[KNOWN] = False
+    state.policy.queue.at.known = False
 
 
 @inline
 def list_must_return(state, what, now):
     """Whether the queue is long enough for trees."""
-    return state.at[N_WAITING] > state.policy.queue.long_queue
+    return state.at.n_waiting > state.policy.queue.long_queue
 
 
 @inline
 def trees_must_return(state, what, now):
     """Whether the queue is short enough for a list."""
-    return state.at[N_WAITING] < state.policy.queue.long_queue // 2
+    return state.at.n_waiting < state.policy.queue.long_queue // 2
 
 
 @inline
@@ -142,25 +148,25 @@ def allocate(state, new, now):
     at = state.policy.queue.at
     _join_new(state, now)
     if state.late and some_overdue(state, now):
-        at[KNOWN] = False
-    if not at[KNOWN]:
+        at.known = False
+    if not at.known:
         release_all(state, 0, now)
     if _some_may_start(state, now):
         _rank(state, 0, now)
         if _start_heads(state, now):
             _backfill(state, now)
     if may_have_moved(state, 0, now):
-        at[KNOWN] = False
-    at[NEW] = state.at[ARRIVED]
+        at.known = False
+    at.new = state.at.arrived
 
 
 @inline
 def _join_new(state, now):
     """Add the jobs that have arrived since the last pass."""
-    at, arrived = state.policy.queue.at, state.at[ARRIVED]
-    if 0 < arrived - at[NEW] == state.at[N_WAITING]:
-        at[SMALLEST] = at[NEW]
-    for job in range(at[NEW], arrived):
+    at, arrived = state.policy.queue.at, state.at.arrived
+    if 0 < arrived - at.new == state.at.n_waiting:
+        at.smallest = at.new
+    for job in range(at.new, arrived):
         _join(state, job, now)
 
 
@@ -168,9 +174,9 @@ def _join_new(state, now):
 def _some_may_start(state, now):
     """Whether a waiting job may fit."""
     queue = state.policy.queue
-    if state.at[N_WAITING] == 0 or is_full(state, 0, now):
+    if state.at.n_waiting == 0 or is_full(state, 0, now):
         return False
-    return not queue.by_size or changes_ahead(state, 0, now) or fits(state, queue.at[SMALLEST], now)
+    return not queue.by_size or changes_ahead(state, 0, now) or fits(state, queue.at.smallest, now)
 
 
 @inline
@@ -181,14 +187,14 @@ def _start_heads(state, now):
         job = _first_in_order(state, 0, now)
         if not fits(state, job, now):
             break
-        at[KNOWN] = False
+        at.known = False
         _start(state, job, now)
         if not _some_may_start(state, now):
             return False
-    at[ALL] = not at[KNOWN] or job != at[HEAD]
-    if at[ALL]:
+    at.all = not at.known or job != at.head
+    if at.all:
         reserve(state, job, now)
-        at[HEAD], at[KNOWN] = job, True
+        at.head, at.known = job, True
     return True
 
 
@@ -196,12 +202,12 @@ def _start_heads(state, now):
 def _backfill(state, now):
     """Start jobs that may pass: among all, or among new ones if the others were refused."""
     at = state.policy.queue.at
-    at[AGAIN] = False
+    at.again = False
     while _some_may_start(state, now):
-        job = _backfill_all(state, 0, now) if at[ALL] else _backfill_new(state, 0, now)
+        job = _backfill_all(state, 0, now) if at.all else _backfill_new(state, 0, now)
         if job < 0:
             break
-        at[AGAIN] = True
+        at.again = True
         passes(state, job, now)
         _start(state, job, now)
 
@@ -252,11 +258,11 @@ class LongQueuePolicy(CompiledPolicy):
         """Return the classes of the jobs."""
         raise NotImplementedError
 
-    def empty_queue(self, state: State, n_rings: int = 1) -> Queue:
+    def empty_queue(self, state: State, at: QueueAt, n_rings: int = 1) -> Queue:
         """Return a queue of `n_rings` rings."""
         by_size = getattr(self.hardware, "by_size", False)
         long_queue = self.long_queue if by_size and self.jobs_are_known else state.start.size
-        return new_queue(state, n_rings, by_size=by_size, long_queue=long_queue)
+        return new_queue(state, n_rings, at, by_size=by_size, long_queue=long_queue)
 
     def with_queue(self, state: State, part: Any) -> State:
         """Return the state with the policy's part and its rule of overtaking."""

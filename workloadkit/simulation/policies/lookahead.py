@@ -26,7 +26,6 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.machine.words import WORD, WORD_BITS, clear, n_words
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
-    COUNT,
     WaitingList,
     forget_started,
     job_ended,
@@ -219,10 +218,10 @@ def allocate(state, new, now):
     if some_fit(state, new, now):
         queue = state.policy.queue
         head = 0
-        while head < queue.at[COUNT] and fits(state, queue.waiting[head], now):
+        while head < queue.at.count and fits(state, queue.waiting[head], now):
             _start(state, head, now)
             head += 1
-        if head < queue.at[COUNT]:
+        if head < queue.at.count:
             reserve(state, queue.waiting[head], now)
             _backfill(state, head, now)
         forget_started(queue)
@@ -257,7 +256,7 @@ def _find_candidates(state, head, now):
     """List the first jobs that may overtake by themselves; return their number."""
     packing, waiting, procs = state.policy, state.policy.queue.waiting, state.jobs.procs
     by_room, count, place = packing.by_room, 0, head + 1
-    while place < packing.queue.at[COUNT] and count < packing.depth:
+    while place < packing.queue.at.count and count < packing.depth:
         job = waiting[place]
         most = _room_for(state, job, now)
         if procs[job] <= most:

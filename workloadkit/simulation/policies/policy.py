@@ -69,9 +69,8 @@ def arrived(workload: Workload) -> int:
     """Return the number of jobs that have arrived in a finished simulation."""
     if workload.users is None:
         return workload.submit.size
-    from workloadkit.simulation.agenda import ARRIVED
 
-    return int(workload.users.agenda.at[ARRIVED])
+    return int(workload.users.agenda.at.arrived)
 
 
 @runtime_checkable

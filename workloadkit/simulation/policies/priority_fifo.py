@@ -133,13 +133,11 @@ class PriorityFifo(QueuePriority, SettledOrder):
 
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy in the compiled engine, for one simulation."""
-        from workloadkit.simulation.state import ARRIVED
-
         how = super().compiled(workload, rules)
         columns = how.columns
 
         def columns_and_warning(state: Any) -> Any:
-            self.warn_of_equals(set(workload.queue[: state.at[ARRIVED]].tolist()))
+            self.warn_of_equals(set(workload.queue[: state.at.arrived].tolist()))
             return columns(state)
 
         how.columns = columns_and_warning

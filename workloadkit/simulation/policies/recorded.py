@@ -16,7 +16,7 @@ from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Outcome
 from workloadkit.simulation.queue import insert_end_in_order
-from workloadkit.simulation.state import N_WAITING, State, never
+from workloadkit.simulation.state import State, never
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -121,22 +121,22 @@ class CompiledRecorded(CompiledPolicy):
 def job_arrived(state, job, now):
     """Record the start of a job."""
     due = state.policy
-    count = state.at[N_WAITING] - 1
+    count = state.at.n_waiting - 1
     insert_end_in_order(due.time, due.job, count, now + due.wait[job], job)
 
 
 @inline
 def next_timer(state, what, now):
     """Return the start of the next job."""
-    return state.policy.time[state.at[N_WAITING] - 1] if state.at[N_WAITING] > 0 else state.never
+    return state.policy.time[state.at.n_waiting - 1] if state.at.n_waiting > 0 else state.never
 
 
 @inline
 def allocate(state, new, now):
     """Start the jobs that are due."""
     due = state.policy
-    while state.at[N_WAITING] > 0 and due.time[state.at[N_WAITING] - 1] <= now:
-        start_job(state, due.job[state.at[N_WAITING] - 1], now)
+    while state.at.n_waiting > 0 and due.time[state.at.n_waiting - 1] <= now:
+        start_job(state, due.job[state.at.n_waiting - 1], now)
 
 
 register_functions(Due, sys.modules[__name__])

@@ -245,7 +245,7 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     if isinstance(rule, PlainRule):
         return _replay_plainly(case, rule)
     from workloadkit.simulation.check.replaying import kernel
-    from workloadkit.simulation.check.replaying.state import ReplayJobs, new_state
+    from workloadkit.simulation.check.replaying.state import ReplayFound, ReplayJobs, new_state
 
     (start, end, planned_end), by_time = _by_time(case)
     user = np.unique(case.user, return_inverse=True)[1]
@@ -254,16 +254,18 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     jobs = ReplayJobs(
         case.submit, start, end, planned_end, case.estimate, case.procs, user, case.run, leaves
     )
-    counts, when = np.array([0, 0, 0, -1, -1, -1]), np.full(3, -1, case.start.dtype)
+    found = ReplayFound(
+        case.start.dtype, waits=-1, starts=-1, reserved=-1, now=-1, begin=-1, until=-1
+    )
     kernel.replay(
         jobs,
         rule,
         new_state(jobs, case.machine, case.tie if not case.whole else 0),
         by_time,
         ReplayOptions(case.by_event, case.reacting, case.starts_known),
-        (counts, when),
+        found,
     )
-    return ReplayResult(*counts.tolist(), *when.tolist())
+    return ReplayResult(*(getattr(found, name) for name in ReplayResult._fields))
 
 
 def _replay_plainly(case: ScheduleCase, rule: PlainRule) -> ReplayResult:

@@ -10,19 +10,8 @@ from workloadkit.simulation.check.replaying.state import (
     BY_RECENCY,
     BY_UNICEF,
     BY_WFP3,
-    ENDED,
-    FREE,
     FULL,
-    HEAD,
-    N_CHOSEN,
-    N_RUNNING,
-    N_WAITING,
     NONE,
-    ROOM,
-    SHADOW,
-    TIMER,
-    UNCLEAR,
-    VOID,
     earliest,
     fits_now,
     forget,
@@ -53,11 +42,11 @@ _ALIKE = 1e-9
 def choose(jobs, rule, state, now):
     """Find the jobs that start now, in the order of the queue and then of backfilling."""
     at, procs = state.at, jobs.procs
-    at[N_CHOSEN], at[HEAD] = 0, -1
-    free = at[FREE]
-    if free <= 0 or at[N_WAITING] == 0:
+    at.n_chosen, at.head = 0, -1
+    free = at.free
+    if free <= 0 or at.n_waiting == 0:
         return
-    order = _in_order(jobs, rule, state, state.waiting[: at[N_WAITING]], now)
+    order = _in_order(jobs, rule, state, state.waiting[: at.n_waiting], now)
     place = 0
     while place < order.size and procs[order[place]] <= free:
         free -= _choose(jobs, state, order[place])
@@ -77,12 +66,12 @@ def choose(jobs, rule, state, now):
         else:
             take(state, begin, begin + jobs.estimate[job], procs[job])
             if n_reserved == 0:
-                at[HEAD], state.when[SHADOW] = job, begin
+                at.head, state.at.shadow = job, begin
             if rule.reservations == 1 and jobs.estimate[job] == 0 and begin < state.never:
                 take_at(state, begin, procs[job])
             n_reserved += 1
         place += 1
-    shadow, strict = state.when[SHADOW], rule.overtaking.strict
+    shadow, strict = state.at.shadow, rule.overtaking.strict
     others = order[place:][procs[order[place:]] <= free]
     if rule.orders_differ:
         others = _to_backfill(jobs, rule, state, others)
@@ -100,8 +89,8 @@ def choose(jobs, rule, state, now):
 @bare
 def _choose(jobs, state, job):
     """Start a job; return its processors."""
-    state.chosen[state.at[N_CHOSEN]] = job
-    state.at[N_CHOSEN] += 1
+    state.chosen[state.at.n_chosen] = job
+    state.at.n_chosen += 1
     return jobs.procs[job]
 
 
@@ -142,7 +131,7 @@ def _compare(state, keys):
     for i in range(1, keys.size):
         finite = abs(keys[i - 1]) < np.inf and abs(keys[i]) < np.inf
         if finite and keys[i] - keys[i - 1] <= _ALIKE * abs(keys[i]):
-            state.at[UNCLEAR] = True
+            state.at.unclear = True
 
 
 @counting
@@ -182,19 +171,19 @@ def _to_backfill(jobs, rule, state, others):
 def keep(jobs, rule, state, now):
     """Move reservations, reserve for new jobs, and find those that are due."""
     at = state.at
-    overdue = at[N_RUNNING] > 0 and jobs.planned_end[state.running[0]] < now
-    if overdue or at[VOID]:
+    overdue = at.n_running > 0 and jobs.planned_end[state.running[0]] < now
+    if overdue or at.void:
         plan_running(jobs, state, now)
-        for place in range(at[N_WAITING]):
+        for place in range(at.n_waiting):
             state.reserved[state.waiting[place]] = state.never
-        at[ROOM] = False
+        at.room = False
     else:
         forget(state, now)
     _reserve(jobs, rule, state, now)
-    at[ENDED] = at[VOID] = False
+    at.ended = at.void = False
     _find_due(jobs, state, now)
     if rule.reserving == FULL or overdue:  # an end occurs at every reservation, or none is kept
-        state.when[TIMER] = state.never
+        state.at.timer = state.never
 
 
 @bare
@@ -205,9 +194,9 @@ def _reserve(jobs, rule, state, now):
     to a start now.
     """
     at = state.at
-    may_move = at[ENDED] and at[ROOM] and rule.reserving != NONE
+    may_move = at.ended and at.room and rule.reserving != NONE
     moved = False
-    for place in range(at[N_WAITING]):
+    for place in range(at.n_waiting):
         job = state.waiting[place]
         own, estimate, procs = state.reserved[job], jobs.estimate[job], jobs.procs[job]
         is_new = own == state.never
@@ -219,23 +208,23 @@ def _reserve(jobs, rule, state, now):
                 state.reserved[job] = begin
                 moved |= not is_new
     if may_move:
-        at[ROOM] = moved and rule.reserving == FULL
+        at.room = moved and rule.reserving == FULL
 
 
 @bare
 def _find_due(jobs, state, now):
     """Choose the due jobs, and record the begin of the next reservation."""
-    at, when, free = state.at, state.when, state.at[FREE]
-    at[N_CHOSEN], at[HEAD], when[TIMER] = 0, -1, state.never
-    for place in range(at[N_WAITING]):
+    at, free = state.at, state.at.free
+    at.n_chosen, at.head, at.timer = 0, -1, state.never
+    for place in range(at.n_waiting):
         job = state.waiting[place]
         begin = state.reserved[job]
         if begin <= now and jobs.procs[job] <= free:
-            state.chosen[at[N_CHOSEN]] = job
-            at[N_CHOSEN] += 1
+            state.chosen[at.n_chosen] = job
+            at.n_chosen += 1
             free -= jobs.procs[job]
             continue
-        if at[HEAD] < 0:
-            at[HEAD], when[SHADOW] = job, begin
+        if at.head < 0:
+            at.head, at.shadow = job, begin
         if begin > now:
-            when[TIMER] = min(when[TIMER], begin)
+            at.timer = min(at.timer, begin)

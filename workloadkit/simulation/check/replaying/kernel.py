@@ -8,27 +8,8 @@ import numpy as np
 from workloadkit._kernels.compile import bare, counting, kernel
 from workloadkit.simulation.check.replaying.choosing import choose, keep
 from workloadkit.simulation.check.replaying.state import (
-    DIFFERING,
-    ENDED,
-    FOR,
-    FREE,
-    HEAD,
     LEFT,
     MADE_AGAIN,
-    N_BRIEF,
-    N_BRIEF_ENDED,
-    N_CHOSEN,
-    NOW,
-    PASSES,
-    RESERVED,
-    SHADOW,
-    STARTS,
-    TIMER,
-    UNCLEAR,
-    UNTIL,
-    UNTOLD,
-    VOID,
-    WAITS,
     end,
     leave,
     run,
@@ -43,12 +24,12 @@ def _pass(jobs, rule, state, how, now, due, found):
 
     Returns whether the schedule may be equal: all jobs that the policy starts do start now.
     """
-    found[0][PASSES] += 1
+    found.passes += 1
     if rule.reserving == MADE_AGAIN:
         choose(jobs, rule, state, now)
     else:
         keep(jobs, rule, state, now)
-    chosen, n_chosen = state.chosen, state.at[N_CHOSEN]
+    chosen, n_chosen = state.chosen, state.at.n_chosen
     for i in range(n_chosen):
         if jobs.start[chosen[i]] != now and _is_listed(jobs, state, how, chosen[i]):
             _note(state, now, chosen[i], _first_other(state, due), found)
@@ -72,8 +53,8 @@ def _begin_brief(jobs, state, job, now):
     jobs.start[job], jobs.end[job] = now, now + jobs.run[job]
     jobs.planned_end[job] = now + jobs.estimate[job]
     if jobs.run[job] > 0:
-        state.brief[state.at[N_BRIEF]] = job
-        state.at[N_BRIEF] += 1
+        state.brief[state.at.n_brief] = job
+        state.at.n_brief += 1
 
 
 @bare
@@ -82,7 +63,7 @@ def _first_other(state, due):
     for job in due:
         if state.started[job] < 0:
             other = True
-            for i in range(state.at[N_CHOSEN]):
+            for i in range(state.at.n_chosen):
                 other = other and state.chosen[i] != job
             if other:
                 return job
@@ -92,15 +73,14 @@ def _first_other(state, due):
 @bare
 def _note(state, now, waits, starts, found):
     """Record that an instant differs, with details of the first one. Reservations become void."""
-    counts, when = found
-    state.at[VOID] = True
-    if state.at[UNCLEAR]:
-        counts[UNTOLD] += 1
+    state.at.void = True
+    if state.at.unclear:
+        found.undetermined += 1
         return
-    if counts[DIFFERING] == 0:
-        counts[WAITS], counts[STARTS], counts[RESERVED] = waits, starts, state.at[HEAD]
-        when[NOW], when[FOR] = now, state.when[SHADOW]
-    counts[DIFFERING] += 1
+    if found.differing == 0:
+        found.waits, found.starts, found.reserved = waits, starts, state.at.head
+        found.now, found.begin = now, state.at.shadow
+    found.differing += 1
 
 
 @counting
@@ -133,7 +113,7 @@ def _play_instant(jobs, rule, state, how, now, arrived, ended, left, due, found)
         alike = _pass(jobs, rule, state, how, now, due, found)
         again = False
         if alike:
-            for i in range(state.at[N_CHOSEN]):
+            for i in range(state.at.n_chosen):
                 if jobs.end[state.chosen[i]] == now:
                     end(jobs, rule, state, state.chosen[i], now)
                     again = True
@@ -166,7 +146,7 @@ def _play_events(jobs, rule, state, how, now, arrived, ended, left, due, found):
         if place < n_ended:
             job = state.due[place]
             place += 1
-            state.at[ENDED] = True
+            state.at.ended = True
             if jobs.planned_end[job] != now or jobs.start[job] == now:
                 stop(jobs, rule, state, job, now)
         else:
@@ -193,7 +173,7 @@ def _some_leave(state, left):
 def _add_moments(jobs, state, now, n_ended):
     """Let started jobs of run time 0 end now, after the others; return how many."""
     n_moments = 0
-    for i in range(state.at[N_CHOSEN]):
+    for i in range(state.at.n_chosen):
         if jobs.end[state.chosen[i]] == now:
             state.due[n_ended + n_moments] = state.chosen[i]
             n_moments += 1
@@ -237,8 +217,8 @@ def _break_down(jobs, rule, state, by_time, stops, changes, now):
         jobs.planned_end[job] = by_time.following[2, i]
         wait(jobs, rule, state, job)
     for i in range(changes[0], changes[1]):
-        state.at[FREE] += by_time.up[i]
-    state.at[VOID] |= stops[0] < stops[1] or changes[0] < changes[1]
+        state.at.free += by_time.up[i]
+    state.at.void |= stops[0] < stops[1] or changes[0] < changes[1]
 
 
 @bare
@@ -259,18 +239,18 @@ def _soonest(times, place, other):
 def _end_of_brief(jobs, state):
     """Return the next end of a cancelled job that the policy has started."""
     at = state.at
-    if at[N_BRIEF_ENDED] == at[N_BRIEF]:
+    if at.n_brief_ended == at.n_brief:
         return state.never
-    return jobs.end[state.brief[at[N_BRIEF_ENDED]]]
+    return jobs.end[state.brief[at.n_brief_ended]]
 
 
 @counting
 def _pass_over_brief(jobs, state, now):
     """Return the cancelled jobs that end now; they run equally long, so they end in order."""
-    first = state.at[N_BRIEF_ENDED]
+    first = state.at.n_brief_ended
     while _end_of_brief(jobs, state) == now:
-        state.at[N_BRIEF_ENDED] += 1
-    return state.brief[first : state.at[N_BRIEF_ENDED]]
+        state.at.n_brief_ended += 1
+    return state.brief[first : state.at.n_brief_ended]
 
 
 @kernel
@@ -281,11 +261,11 @@ def replay(jobs, rule, state, by_time, how, found):
     while arrived < submit.size or started < starts.size or ended < ends.size:
         while left < by_time.leave.size and state.started[by_time.leaving[left]] >= 0:
             left += 1
-        now = _soonest(submit, arrived, _soonest(starts, started, state.when[TIMER]))
+        now = _soonest(submit, arrived, _soonest(starts, started, state.at.timer))
         now = _soonest(by_time.change, changed, _soonest(ends, ended, now))
         now = _soonest(by_time.stop, stopped, _soonest(by_time.leave, left, now))
         now = min(now, _end_of_brief(jobs, state))
-        timer = state.when[TIMER] == now
+        timer = state.at.timer == now
         new = arrived, _pass_over(submit, arrived, now)
         due = by_time.starting[started : _pass_over(starts, started, now)]
         gone = by_time.ending[ended : _pass_over(ends, ended, now)]
@@ -297,7 +277,7 @@ def replay(jobs, rule, state, by_time, how, found):
         if _end_of_brief(jobs, state) == now:
             gone = np.concatenate((gone, _pass_over_brief(jobs, state, now)))
         counts = new[1] - new[0] + away.size, gone.size, changes[1] - changes[0]
-        state.at[UNCLEAR] = _is_undetermined(jobs, state, by_time, how, counts, due, now)
+        state.at.unclear = _is_undetermined(jobs, state, by_time, how, counts, due, now)
         alike = True
         _break_down(jobs, rule, state, by_time, stops, changes, now)
         if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing
@@ -306,7 +286,6 @@ def replay(jobs, rule, state, by_time, how, found):
             else:
                 alike = _play_instant(jobs, rule, state, how, now, new, gone, away, due, found)
         _follow(jobs, rule, state, now, due, found, alike)
-        if state.at[UNCLEAR] and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
-            found[0][UNTOLD] = 1
-            found[1][UNTIL] = now
+        if state.at.unclear and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
+            found.undetermined, found.until = 1, now
             break

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
+from workloadkit._kernels.record import Record, Time
 
 # Places in the arrays of a replay, and codes of orders.
 
@@ -21,28 +22,39 @@ BY_PLACE, BY_WFP3, BY_UNICEF, BY_WORTH, BY_LOAD, BY_RECENCY = range(6)
 #: Reservations are made again in each pass, or kept and, after early ends, all, some or none moved.
 MADE_AGAIN, FULL, START, NONE = range(4)
 
-#: Places of counts: waiting, running and started jobs, jobs chosen by a pass; free processors;
-#: steps of the plan; the job with the first reservation. Whether jobs have ended since the last
-#: pass, whether reservations may move to earlier slots, whether they are void; and whether
-#: something that the schedule does not contain decides this instant.
-N_WAITING, N_RUNNING, N_STARTED, N_CHOSEN, FREE, N_STEPS = range(6)
-HEAD, ENDED, ROOM, VOID, UNCLEAR = range(6, 11)
 
-#: Of jobs that were cancelled while they waited: those started by the policy, and those that have
-#: ended.
-N_BRIEF, N_BRIEF_ENDED = range(11, 13)
+class _At(Record):
+    """What is known at an instant of the schedule."""
 
-#: Places of times: begin of the first reservation, and of the next one.
-SHADOW, TIMER = range(2)
+    n_waiting: int
+    n_running: int
+    n_started: int
+    n_chosen: int  # by a pass
+    free: int  # processors
+    n_steps: int  # of the plan
+    head: int  # the job with the first reservation
+    ended: bool  # whether jobs have ended since the last pass
+    room: bool  # whether reservations may move to earlier slots
+    void: bool  # whether reservations are void
+    unclear: bool  # whether something that the schedule does not contain decides this instant
+    n_brief: int  # jobs started by the policy that were cancelled while they waited
+    n_brief_ended: int  # those of them that have ended
+    shadow: Time  # begin of the first reservation
+    timer: Time  # and of the next one
 
-#: Places of results: passes; instants that differ, and those among them that are undetermined; of
-#: the first that differs, the job that waits, the one that starts, and the one with the first
-#: reservation.
-PASSES, DIFFERING, UNTOLD, WAITS, STARTS, RESERVED = range(6)
 
-#: Places of resulting times: that instant; begin of that reservation; and the time from which kept
-#: reservations are undetermined.
-NOW, FOR, UNTIL = range(3)
+class ReplayFound(Record):
+    """The result, as in `repeating.ReplayResult`."""
+
+    passes: int
+    differing: int
+    undetermined: int
+    waits: int
+    starts: int
+    reserved: int
+    now: Time
+    begin: Time
+    until: Time
 
 
 # Planned free processors from now on: a level that holds until the next step; compiled.
@@ -55,8 +67,8 @@ def plan_running(jobs, state, now):
     A job that has reached or outlived its estimate counts as ending now.
     """
     times, free, n_steps = state.times, state.free, 1
-    times[0], free[0] = now, state.at[FREE]
-    for place in range(state.at[N_RUNNING]):
+    times[0], free[0] = now, state.at.free
+    for place in range(state.at.n_running):
         job = state.running[place]
         end = jobs.planned_end[job]
         if end > times[n_steps - 1]:
@@ -65,20 +77,20 @@ def plan_running(jobs, state, now):
         else:
             _compare(state, times[n_steps - 1], end)
         free[n_steps - 1] += jobs.procs[job]
-    state.at[N_STEPS] = n_steps
+    state.at.n_steps = n_steps
 
 
 @bare
 def forget(state, now):
     """Remove past steps."""
-    times, free, n_steps = state.times, state.free, state.at[N_STEPS]
+    times, free, n_steps = state.times, state.free, state.at.n_steps
     gone = 0
     while gone + 1 < n_steps and times[gone + 1] <= now:
         gone += 1
     if gone > 0:
         for step in range(gone, n_steps):
             times[step - gone], free[step - gone] = times[step], free[step]
-        state.at[N_STEPS] = n_steps - gone
+        state.at.n_steps = n_steps - gone
     times[0] = now
 
 
@@ -103,7 +115,7 @@ def take_at(state, time, procs):
 @bare
 def _step(state, time):
     """Return the step that begins at a time; add it if necessary."""
-    times, free, n_steps = state.times, state.free, state.at[N_STEPS]
+    times, free, n_steps = state.times, state.free, state.at.n_steps
     low, high = 0, n_steps
     while low < high:
         middle = (low + high) // 2
@@ -118,18 +130,18 @@ def _step(state, time):
         for step in range(n_steps, low, -1):
             times[step], free[step] = times[step - 1], free[step - 1]
         times[low], free[low] = time, free[low - 1]
-        state.at[N_STEPS] += 1
+        state.at.n_steps += 1
     return low
 
 
 @bare
 def _join(state, step):
     """Merge two steps of equal level."""
-    times, free, n_steps = state.times, state.free, state.at[N_STEPS]
+    times, free, n_steps = state.times, state.free, state.at.n_steps
     if 0 < step < n_steps and free[step - 1] == free[step]:
         for other in range(step, n_steps - 1):
             times[other], free[other] = times[other + 1], free[other + 1]
-        state.at[N_STEPS] -= 1
+        state.at.n_steps -= 1
 
 
 @bare
@@ -138,7 +150,7 @@ def earliest(state, duration, procs, own):
 
     A slot that lasts until then may continue in that reservation.
     """
-    times, free, n_steps = state.times, state.free, state.at[N_STEPS]
+    times, free, n_steps = state.times, state.free, state.at.n_steps
     begin = times[0]
     for step in range(n_steps):
         if begin >= own:
@@ -158,7 +170,7 @@ def fits_now(state, end, procs, strict):
         return True
     if state.free[0] < procs:
         return False
-    for step in range(1, state.at[N_STEPS]):
+    for step in range(1, state.at.n_steps):
         time = state.times[step]
         if is_before(state, end, time) if strict else not is_before(state, time, end):
             break
@@ -181,7 +193,7 @@ def _compare(state, time, other):
     Whole seconds are not rounded.
     """
     if 0 < state.tie >= abs(time - other):
-        state.at[UNCLEAR] = True
+        state.at.unclear = True
 
 
 class ReplayJobs(NamedTuple):
@@ -213,8 +225,7 @@ class ReplayState(NamedTuple):
     rank: NDArray[np.int64]  # of a user among those with waiting jobs, from 1
     times: NDArray  # when each step of the plan begins
     free: NDArray[np.int64]  # processors free in it
-    at: NDArray[np.int64]  # see the places above
-    when: NDArray
+    at: _At
     never: int | float  # after all times
     tie: int | float  # times that are no further apart may be one
 
@@ -224,8 +235,6 @@ def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
     n_jobs, dtype = jobs.submit.size, jobs.submit.dtype
     never = LATEST if dtype.kind == "i" else np.inf
     waiting, running, started, chosen, brief, due = (np.full(n_jobs, -1) for _ in range(6))
-    at, when = np.zeros(13, np.int64), np.full(2, never, dtype)
-    at[FREE], at[VOID] = machine, True  # no plan yet
     return ReplayState(
         waiting,
         running,
@@ -239,8 +248,7 @@ def new_state(jobs: ReplayJobs, machine: int, tie: Any) -> ReplayState:
         rank=np.zeros(n_jobs, np.int64),
         times=np.empty(2 * n_jobs + 2, dtype),
         free=np.empty(2 * n_jobs + 2, np.int64),
-        at=at,
-        when=when,
+        at=_At(dtype, free=machine, void=True, shadow=never, timer=never),  # no plan yet
         never=never,
         tie=tie,
     )
@@ -269,8 +277,8 @@ def _remove(jobs, n_jobs, job):
 @bare
 def wait(jobs, rule, state, job):
     """Add a job to the waiting ones."""
-    _insert(state.waiting, state.at[N_WAITING], rule.rank, job)
-    state.at[N_WAITING] += 1
+    _insert(state.waiting, state.at.n_waiting, rule.rank, job)
+    state.at.n_waiting += 1
     user = jobs.user[job]
     state.last_submit[user] = max(state.last_submit[user], jobs.submit[job])
 
@@ -279,45 +287,45 @@ def wait(jobs, rule, state, job):
 def leave(jobs, rule, state, job):
     """Remove a cancelled job from the waiting ones; its reservation becomes free."""
     at, own = state.at, state.reserved[job]
-    _remove(state.waiting, at[N_WAITING], job)
-    at[N_WAITING] -= 1
+    _remove(state.waiting, at.n_waiting, job)
+    at.n_waiting -= 1
     state.started[job] = LEFT
-    if rule.reserving != MADE_AGAIN and not at[VOID]:
+    if rule.reserving != MADE_AGAIN and not at.void:
         take(state, own, own + jobs.estimate[job], -jobs.procs[job])
-        at[ENDED] = at[ROOM] = True
+        at.ended = at.room = True
 
 
 @bare
 def run(jobs, state, job):
     """Start a waiting job."""
     at = state.at
-    _remove(state.waiting, at[N_WAITING], job)
-    at[N_WAITING] -= 1
-    _insert(state.running, at[N_RUNNING], jobs.planned_end, job)
-    at[N_RUNNING] += 1
-    at[FREE] -= jobs.procs[job]
-    state.started[job] = at[N_STARTED]
-    at[N_STARTED] += 1
+    _remove(state.waiting, at.n_waiting, job)
+    at.n_waiting -= 1
+    _insert(state.running, at.n_running, jobs.planned_end, job)
+    at.n_running += 1
+    at.free -= jobs.procs[job]
+    state.started[job] = at.n_started
+    at.n_started += 1
 
 
 @bare
 def end(jobs, rule, state, job, now):
     """End a job whose termination is processed."""
     stop(jobs, rule, state, job, now)
-    state.at[ENDED] = True
+    state.at.ended = True
 
 
 @bare
 def stop(jobs, rule, state, job, now):
     """Release the processors of a running job, and its plan beyond now."""
     at, procs = state.at, jobs.procs[job]
-    _remove(state.running, at[N_RUNNING], job)
-    at[N_RUNNING] -= 1
-    at[FREE] += procs
+    _remove(state.running, at.n_running, job)
+    at.n_running -= 1
+    at.free += procs
     planned = jobs.planned_end[job]
     if planned < now:
-        at[VOID] = True
+        at.void = True
     elif planned > now:
-        at[ROOM] = True
-        if rule.reserving != MADE_AGAIN and not at[VOID]:
+        at.room = True
+        if rule.reserving != MADE_AGAIN and not at.void:
             take(state, now, planned, -procs)

@@ -13,7 +13,7 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.profile import Profile, plan_running
-from workloadkit.simulation.state import N_SEEN, State, running_jobs, waiting_jobs
+from workloadkit.simulation.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -245,17 +245,17 @@ class CompiledConservative(CompiledPolicy):
         if type(state.machine) is not type(other.machine):
             return self.take_over(state, other, low)
         state = self.begin(state)
-        policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at[N_SEEN]
+        policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at.n_seen
         policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]
         policy.promised[:n_seen] = other.policy.promised[low : low + n_seen]
         waiting = waiting[waiting < n_seen]
         policy.waiting[: waiting.size] = waiting
-        before, n_ended = other.policy, other.policy.at[kernel.ENDED]
+        before, n_ended = other.policy, other.policy.at.ended
         planned = np.concatenate((running_jobs(other), before.ended[:n_ended]))
         planned_end = other.start[planned] + other.jobs.estimate[planned]
         late, early = planned_end < state.clock[0], planned_end[-n_ended:] > state.clock[0]
-        policy.at[kernel.WAIT] = waiting.size
+        policy.at.wait = waiting.size
         ended_early = n_ended > 0 and (self.compression == kernel.FULL or early.any())
-        policy.at[kernel.ROOM] = before.at[kernel.ROOM] or ended_early
-        policy.at[kernel.VOID] = before.at[kernel.VOID] or late.any()
+        policy.at.room = before.at.room or ended_early
+        policy.at.void = before.at.void or late.any()
         return state

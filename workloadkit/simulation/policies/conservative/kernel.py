@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record, Time
 from workloadkit.simulation.machine.ledger import (
     ANY_ROOM,
     FREE,
@@ -36,8 +37,6 @@ from workloadkit.simulation.machine.ledger import (
 )
 from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.policies.conservative.plan import (
-    HEAD,
-    LAST,
     Plan,
     drop,
     give_back,
@@ -51,9 +50,7 @@ from workloadkit.simulation.policies.conservative.plan import (
     take_out,
 )
 from workloadkit.simulation.policies.conservative.slots import (
-    KNOWN,
     N_PERIODS,
-    N_RELEASES,
     NONE,
     Slots,
     covers,
@@ -65,7 +62,7 @@ from workloadkit.simulation.policies.conservative.slots import (
     new_slots,
     search,
 )
-from workloadkit.simulation.state import ARRIVED, never
+from workloadkit.simulation.state import never
 
 # Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
 # cannot be kept; whether the plan contains all running and waiting jobs; whether there may be free
@@ -85,6 +82,22 @@ FULL, START, WITHOUT = range(3)
 CROWD = 64  # waiting jobs for which an index is worth its upkeep
 
 
+class PromisesAt(Record):
+    """What is known of the promises."""
+
+    wait: int  # waiting jobs
+    ended: int  # jobs that have ended since the last pass
+    void: bool  # whether promises cannot be kept
+    kept: bool  # whether the plan contains all running and waiting jobs
+    room: bool  # whether there may be free slots that the plan does not mark as new
+    freed_room: int  # largest room that was freed since the examination of the next job
+    left_room: int  # and of later ones
+    left_low: Time  # begin of what later jobs freed since the examination
+    left_high: Time  # its end
+    next_start: Time  # the earliest reservation
+    next_timer: Time  # the earliest that has not begun
+
+
 class Promises(NamedTuple):
     """A part of the state: the waiting jobs and their reservations.
 
@@ -101,9 +114,7 @@ class Promises(NamedTuple):
     plan : Plan
     slots : Slots
     compression : int
-    when : ndarray, shape (4,)
-        [s]
-    at : ndarray of int64, shape (7,)
+    at : record
     """
 
     waiting: NDArray[np.int64]
@@ -113,8 +124,7 @@ class Promises(NamedTuple):
     plan: Plan
     slots: Slots
     compression: int
-    when: NDArray
-    at: NDArray[np.int64]
+    at: PromisesAt
 
 
 def new_promises(submit: NDArray, procs: int, compression: int) -> Promises:
@@ -128,8 +138,7 @@ def new_promises(submit: NDArray, procs: int, compression: int) -> Promises:
         plan=new_plan(n_jobs, dtype),
         slots=new_slots(procs, n_jobs, dtype),
         compression=compression,
-        when=np.zeros(4, dtype),
-        at=np.zeros(7, np.int64),
+        at=PromisesAt(dtype),
     )
 
 
@@ -157,21 +166,21 @@ def _placed(state, job):
 def end_taken(state, job, now):
     """Record the end of a job."""
     policy = state.policy
-    policy.ended[policy.at[ENDED]] = job
-    policy.at[ENDED] += 1
+    policy.ended[policy.at.ended] = job
+    policy.at.ended += 1
 
 
 @inline
 def job_returned(state, job, now):
     """Return a stopped job to its old place in the queue."""
     waiting, at = state.policy.waiting, state.policy.at
-    place = at[WAIT]
+    place = at.wait
     while place > 0 and waiting[place - 1] > job:
         waiting[place] = waiting[place - 1]
         place -= 1
     waiting[place] = job
-    at[WAIT] += 1
-    at[VOID] = True
+    at.wait += 1
+    at.void = True
 
 
 @inline
@@ -183,33 +192,33 @@ def reserved_start(state, job, now):
 @inline
 def job_left(state, job, now):
     """Remove a cancelled job; others may move into its slot."""
-    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy, at = state.policy, state.policy.at
     place = 0
     while policy.waiting[place] != job:
         place += 1
-    at[WAIT] -= 1
-    for behind in range(place, at[WAIT]):
+    at.wait -= 1
+    for behind in range(place, at.wait):
         policy.waiting[behind] = policy.waiting[behind + 1]
     release(state, job, now)
-    if at[KEPT] and policy.plan.starts[job] != NONE:
+    if at.kept and policy.plan.starts[job] != NONE:
         take_out(state, job, now)
-    at[ROOM] = at[ROOM] or policy.compression != WITHOUT
-    when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = now, state.never, ANY_ROOM
-    when[NEXT_START] = now  # find the next ones again
+    at.room = at.room or policy.compression != WITHOUT
+    at.left_low, at.left_high, at.left_room = now, state.never, ANY_ROOM
+    at.next_start = now  # find the next ones again
 
 
 @inline
 def plans_void(state, what, now):
     """Void all promises."""
-    state.policy.at[VOID] = True
+    state.policy.at.void = True
 
 
 @inline
 def next_timer(state, what, now):
     """Return the begin of the next reservation, if perhaps nothing else happens then."""
     policy = state.policy
-    begin = policy.when[NEXT_TIMER]
-    if policy.compression == FULL or policy.at[WAIT] == 0 or begin <= now:
+    begin = policy.at.next_timer
+    if policy.compression == FULL or policy.at.wait == 0 or begin <= now:
         return state.never
     if some_overdue(state, now):  # it will be made again
         return state.never
@@ -220,35 +229,35 @@ def next_timer(state, what, now):
 def allocate(state, new, now):
     """Move reservations forward, start jobs with a reservation now, reserve for new jobs."""
     policy, at = state.policy, state.policy.at
-    if not at[VOID]:
-        at[VOID] = _is_late(state, now)
-    if at[VOID]:
+    if not at.void:
+        at.void = _is_late(state, now)
+    if at.void:
         release_all(state, 0, now)
     ahead, low = changes_ahead(state, 0, now), state.never
     if ahead:
         _reserve_parts(state, new, now)
-    elif at[VOID] or not at[KEPT]:
+    elif at.void or not at.kept:
         _replan(state, now)  # without the jobs that have ended
     else:
-        if policy.when[NEXT_START] < now:
+        if policy.at.next_start < now:
             _forget_passed(state, now)
         pass_time(state, now)
         low = _give_back(state, now)
-    if not ahead and not at[VOID] and (at[ROOM] or _may_move(state, now)):
+    if not ahead and not at.void and (at.room or _may_move(state, now)):
         if policy.compression == FULL:
             _move_forward(state, low, now)
         else:
             _move_to_now(state, now)
-    at[ENDED], at[KEPT], at[ROOM] = 0, not ahead, False
+    at.ended, at.kept, at.room = 0, not ahead, False
     _finish(state, new, now)
-    at[VOID] = False
+    at.void = False
 
 
 @bare
 def _forget_passed(state, now):
     """Remove the places of jobs of 0 s that could not start then; their steps are used again."""
     policy = state.policy
-    for place in range(policy.at[WAIT]):
+    for place in range(policy.at.wait):
         job = policy.waiting[place]
         if policy.reserved[job] < now and policy.plan.starts[job] != NONE:
             take_out(state, job, now)
@@ -260,7 +269,7 @@ def _is_late(state, now):
     policy, start, estimate = state.policy, state.start, state.jobs.estimate
     if some_overdue(state, now):
         return True
-    for place in range(policy.at[ENDED]):
+    for place in range(policy.at.ended):
         job = policy.ended[place]
         if start[job] + estimate[job] < now:
             return True
@@ -271,17 +280,17 @@ def _is_late(state, now):
 def _reserve_parts(state, new, now):
     """Let the machine reserve, as changes of it are ahead."""
     policy, at = state.policy, state.policy.at
-    if at[VOID] or at[ROOM] or _may_move(state, now):
-        for place in range(at[WAIT]):
+    if at.void or at.room or _may_move(state, now):
+        for place in range(at.wait):
             job = policy.waiting[place]
-            if at[VOID] or policy.compression == FULL or fits(state, job, now):
+            if at.void or policy.compression == FULL or fits(state, job, now):
                 policy.reserved[job] = reserve(state, job, now)
                 _placed(state, job)
-    for job in range(new, state.at[ARRIVED]):
+    for job in range(new, state.at.arrived):
         policy.reserved[job] = reserve(state, job, now)
         _placed(state, job)
         wait(state, job)
-    policy.when[NEXT_START] = now  # examine all
+    policy.at.next_start = now  # examine all
 
 
 @inline
@@ -289,8 +298,8 @@ def _may_move(state, now):
     """Whether reservations may be moved, as jobs have ended (in some modes, early)."""
     policy, start, estimate = state.policy, state.start, state.jobs.estimate
     if policy.compression != START:
-        return policy.compression == FULL and policy.at[ENDED] > 0
-    for place in range(policy.at[ENDED]):
+        return policy.compression == FULL and policy.at.ended > 0
+    for place in range(policy.at.ended):
         job = policy.ended[place]
         if start[job] + estimate[job] > now:
             return True
@@ -300,32 +309,32 @@ def _may_move(state, now):
 @bare
 def _replan(state, now):
     """Make the plan again, with the promises that the machine has kept, or with new ones."""
-    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy, at = state.policy, state.policy.at
     release_all(state, 0, now)
     plan_running(state, now)
-    when[NEXT_START] = when[NEXT_TIMER] = state.never
-    for place in range(at[WAIT]):
+    at.next_start = at.next_timer = state.never
+    for place in range(at.wait):
         job = policy.waiting[place]
-        if at[VOID]:
+        if at.void:
             place_first(state, job, now)
             continue
         begin, policy.plan.starts[job] = policy.reserved[job], NONE
         if begin < state.never and now < begin + state.jobs.estimate[job]:
             settle_at(state, job, max(begin, now), begin + state.jobs.estimate[job], now)
         note(policy, begin, now)
-    if at[VOID]:
-        when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = state.never, now, 0
+    if at.void:
+        at.left_low, at.left_high, at.left_room = state.never, now, 0
     else:
-        when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = now, state.never, ANY_ROOM
+        at.left_low, at.left_high, at.left_room = now, state.never, ANY_ROOM
 
 
 @inline
 def note(policy, begin, now):
     """Record a reservation."""
-    when = policy.when
-    when[NEXT_START] = min(when[NEXT_START], begin)
+    at = policy.at
+    at.next_start = min(at.next_start, begin)
     if begin > now:
-        when[NEXT_TIMER] = min(when[NEXT_TIMER], begin)
+        at.next_timer = min(at.next_timer, begin)
 
 
 @bare
@@ -338,7 +347,7 @@ def place_first(state, job, now):
     else:
         policy.reserved[job] = plan.times[begin]
         settle(state, job, begin, now)
-    policy.slots.searched[job] = policy.slots.at[N_RELEASES]
+    policy.slots.searched[job] = policy.slots.at.n_releases
     note(policy, policy.reserved[job], now)
     _placed(state, job)
     return policy.reserved[job]
@@ -347,7 +356,7 @@ def place_first(state, job, now):
 @inline
 def find_slot(state, job, goal, since):
     """Find the earliest slot for a job that ends by a step; return its step, or none."""
-    plan, head = state.policy.plan, state.policy.plan.at[HEAD]
+    plan, head = state.policy.plan, state.policy.plan.at.head
     if is_kept(state, job):
         return search(state, job, goal, head, since)
     until = state.never if goal == NONE else plan.times[goal]
@@ -359,14 +368,14 @@ def find_slot(state, job, goal, since):
 def _give_back(state, now):
     """Release what jobs that ended early no longer need; return now, or never if there is none."""
     policy, plan, low = state.policy, state.policy.plan, state.never
-    policy.at[FREED_ROOM] = 0
-    for place in range(policy.at[ENDED]):
+    policy.at.freed_room = 0
+    for place in range(policy.at.ended):
         job = policy.ended[place]
         if state.start[job] + state.jobs.estimate[job] > now:
             end = plan.ends[job]
-            largest = give_back(state, job, plan.at[HEAD], end, now)
+            largest = give_back(state, job, plan.at.head, end, now)
             drop(state, end)
-            policy.at[FREED_ROOM] = max(policy.at[FREED_ROOM], largest)
+            policy.at.freed_room = max(policy.at.freed_room, largest)
             low = now
     return low
 
@@ -374,16 +383,16 @@ def _give_back(state, now):
 @bare
 def _move_forward(state, low, now):
     """Examine jobs that may find an earlier slot, as resources were freed from `low` on."""
-    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy, at = state.policy, state.policy.at
     waiting, reserved, procs = policy.waiting, policy.reserved, state.jobs.procs
-    if when[LEFT_HIGH] > now:
-        low = min(low, max(when[LEFT_LOW], now))
-        at[FREED_ROOM] = max(at[FREED_ROOM], at[LEFT_ROOM])
-    when[LEFT_LOW], when[LEFT_HIGH], at[LEFT_ROOM] = state.never, now, 0
+    if at.left_high > now:
+        low = min(low, max(at.left_low, now))
+        at.freed_room = max(at.freed_room, at.left_room)
+    at.left_low, at.left_high, at.left_room = state.never, now, 0
     _keep_index(state, now)
-    for place in range(at[WAIT]):
+    for place in range(at.wait):
         job = waiting[place]
-        if reserved[job] > low and procs[job] <= at[FREED_ROOM]:
+        if reserved[job] > low and procs[job] <= at.freed_room:
             _move(state, job, now)
 
 
@@ -391,12 +400,12 @@ def _move_forward(state, low, now):
 def _keep_index(state, now):
     """Make an index of the plan, or abandon it, as many jobs wait, or few."""
     policy, slots, plan_at = state.policy, state.policy.slots, state.policy.plan.at
-    crowd = CROWD // 2 if slots.at[KNOWN] else CROWD
-    if room(state, FREE, 0) == ANY_ROOM or policy.at[WAIT] < crowd:
-        slots.at[KNOWN] = False
-    elif not slots.at[KNOWN] or not covers(state, plan_at[LAST], now):
-        make_index(state, plan_at[HEAD], plan_at[LAST], now)
-        for place in range(policy.at[WAIT]):
+    crowd = CROWD // 2 if slots.at.known else CROWD
+    if room(state, FREE, 0) == ANY_ROOM or policy.at.wait < crowd:
+        slots.at.known = False
+    elif not slots.at.known or not covers(state, plan_at.last, now):
+        make_index(state, plan_at.head, plan_at.last, now)
+        for place in range(policy.at.wait):
             keep_class(state, policy.waiting[place])
 
 
@@ -407,7 +416,7 @@ def _move(state, job, now):
     start = begin = plan.starts[job]
     if start != NONE:
         begin = joins(state, job, now)
-    if begin != plan.at[HEAD] and (not slots.at[KNOWN] or may_begin(state, job, begin)):
+    if begin != plan.at.head and (not slots.at.known or may_begin(state, job, begin)):
         found = find_slot(state, job, begin, slots.searched[job])
         if found != NONE:
             begin = found
@@ -419,8 +428,8 @@ def _move(state, job, now):
 def _move_to_now(state, now):
     """Move reservations to now for jobs with a slot now."""
     policy, plan = state.policy, state.policy.plan
-    for place in range(policy.at[WAIT]):
-        job, head = policy.waiting[place], plan.at[HEAD]
+    for place in range(policy.at.wait):
+        job, head = policy.waiting[place], plan.at.head
         if policy.reserved[job] > now and _has_slot_now(state, job, now):
             _move_to(state, job, head, now)
 
@@ -429,7 +438,7 @@ def _move_to_now(state, now):
 def _has_slot_now(state, job, now):
     """Whether a job has room from now on, to its end or its own start."""
     plan, need, end = state.policy.plan, need_of(state, job, now), now + state.jobs.estimate[job]
-    step = plan.at[HEAD]
+    step = plan.at.head
     while has_room(state, PLANNED + step, need):
         step = plan.after[step]
         if step == NONE or step == plan.starts[job] or plan.times[step] >= end:
@@ -440,16 +449,16 @@ def _has_slot_now(state, job, now):
 @inline
 def _move_to(state, job, begin, now):
     """Move a job to an earlier slot."""
-    policy, at, when = state.policy, state.policy.at, state.policy.when
+    policy, at = state.policy, state.policy.at
     policy.reserved[job] = policy.plan.times[begin]
     note(policy, policy.reserved[job], now)
     if policy.plan.starts[job] == NONE:
         settle(state, job, begin, now)
         return
     low, high, largest = shift(state, job, begin, now)
-    when[LEFT_LOW], when[LEFT_HIGH] = min(when[LEFT_LOW], low), max(when[LEFT_HIGH], high)
-    at[LEFT_ROOM] = max(at[LEFT_ROOM], largest)
-    at[FREED_ROOM] = max(at[FREED_ROOM], largest)
+    at.left_low, at.left_high = min(at.left_low, low), max(at.left_high, high)
+    at.left_room = max(at.left_room, largest)
+    at.freed_room = max(at.freed_room, largest)
 
 
 @inline
@@ -457,7 +466,7 @@ def start_due(state, now):
     """Start waiting jobs with a reservation now."""
     policy, waiting = state.policy, state.policy.waiting
     next_start, next_timer, kept = state.never, state.never, 0
-    for place in range(policy.at[WAIT]):
+    for place in range(policy.at.wait):
         job = waiting[place]
         begin = policy.reserved[job]
         if begin <= now and fits(state, job, now):
@@ -468,14 +477,14 @@ def start_due(state, now):
             next_start = min(next_start, begin)
             if begin > now:
                 next_timer = min(next_timer, begin)
-    policy.at[WAIT] = kept
-    policy.when[NEXT_START], policy.when[NEXT_TIMER] = next_start, next_timer
+    policy.at.wait = kept
+    policy.at.next_start, policy.at.next_timer = next_start, next_timer
 
 
 @inline
 def _take_in(state, new, now):
     """Reserve for new jobs, and start those that can start at once."""
-    for job in range(new, state.at[ARRIVED]):
+    for job in range(new, state.at.arrived):
         if place_first(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
@@ -487,7 +496,7 @@ def _start(state, job, now):
     """Start a job; the plan needs the step of its start no longer."""
     _starts(state, job, now)
     start_job(state, job, now)
-    if state.policy.at[KEPT] and state.policy.plan.starts[job] != NONE:
+    if state.policy.at.kept and state.policy.plan.starts[job] != NONE:
         drop(state, state.policy.plan.starts[job])
 
 
@@ -495,18 +504,18 @@ def _start(state, job, now):
 def wait(state, job):
     """Add a job to the queue."""
     policy = state.policy
-    policy.waiting[policy.at[WAIT]] = job
-    policy.at[WAIT] += 1
-    if policy.slots.at[KNOWN]:
+    policy.waiting[policy.at.wait] = job
+    policy.at.wait += 1
+    if policy.slots.at.known:
         keep_class(state, job)
 
 
 @inline
 def finish(state, new, now):
     """Start jobs with a reservation now, and reserve for new jobs."""
-    if state.policy.when[NEXT_START] <= now:
+    if state.policy.at.next_start <= now:
         start_due(state, now)
-    if state.policy.at[KEPT]:
+    if state.policy.at.kept:
         _take_in(state, new, now)
 
 

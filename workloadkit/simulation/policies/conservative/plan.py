@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
@@ -22,7 +23,6 @@ from workloadkit.simulation.machine.ledger import (
     vacate,
 )
 from workloadkit.simulation.policies.conservative.slots import (
-    KNOWN,
     NONE,
     enter,
     extend,
@@ -30,11 +30,15 @@ from workloadkit.simulation.policies.conservative.slots import (
     n_rows,
     see_growth,
 )
-from workloadkit.simulation.state import N_RUNNING
 
-# Places in Plan.at: first and last step; rows that have been used, and those of them that are not
-# in use.
-HEAD, LAST, N_USED, N_SPARE = range(4)
+
+class _At(Record):
+    """Where the plan begins and ends."""
+
+    head: np.uint32  # first step
+    last: np.uint32  # last step
+    n_used: np.uint32  # rows that have been used
+    n_spare: np.uint32  # those of them that are not in use
 
 
 class Plan(NamedTuple):
@@ -52,7 +56,7 @@ class Plan(NamedTuple):
         Rows that are not in use.
     starts, ends : ndarray of uint32, shape (n_jobs,)
         The steps at which each job with a place starts and ends.
-    at : ndarray of uint32, shape (4,)
+    at : record
     """
 
     times: NDArray
@@ -62,7 +66,7 @@ class Plan(NamedTuple):
     spare: NDArray[np.uint32]
     starts: NDArray[np.uint32]
     ends: NDArray[np.uint32]
-    at: NDArray[np.uint32]
+    at: _At
 
 
 def new_plan(n_jobs: int, dtype: np.dtype) -> Plan:
@@ -70,31 +74,29 @@ def new_plan(n_jobs: int, dtype: np.dtype) -> Plan:
     rows = n_rows(n_jobs)
     before, after, uses, spare = (np.empty(rows, np.uint32) for _ in range(4))
     starts, ends = np.full(n_jobs, NONE, np.uint32), np.full(n_jobs, NONE, np.uint32)
-    return Plan(
-        np.empty(rows, dtype), before, after, uses, spare, starts, ends, np.zeros(4, np.uint32)
-    )
+    return Plan(np.empty(rows, dtype), before, after, uses, spare, starts, ends, _At())
 
 
 @inline
 def _add(state, step, time):
     """Add a step behind another one, with its level; return it."""
     plan, at = state.policy.plan, state.policy.plan.at
-    if at[N_SPARE] > 0:
-        at[N_SPARE] -= 1
-        added = plan.spare[at[N_SPARE]]
+    if at.n_spare > 0:
+        at.n_spare -= 1
+        added = plan.spare[at.n_spare]
     else:
-        added = at[N_USED]
-        at[N_USED] += 1
+        added = at.n_used
+        at.n_used += 1
     follows = plan.after[step]
     plan.times[added], plan.uses[added] = time, 0
     plan.before[added], plan.after[added] = step, follows
     plan.after[step] = added
     if follows == NONE:
-        at[LAST] = added
+        at.last = added
     else:
         plan.before[follows] = added
     copy_row(state, PLANNED + added, PLANNED + step)
-    if state.policy.slots.at[KNOWN]:
+    if state.policy.slots.at.known:
         enter(state, added)
         extend(state, added, state.policy.slots.period[step])
     return added
@@ -121,19 +123,19 @@ def drop(state, step):
     """End a job's use of a step, which is removed after its last use."""
     plan, at = state.policy.plan, state.policy.plan.at
     plan.uses[step] -= 1
-    if plan.uses[step] > 0 or step == at[HEAD]:
+    if plan.uses[step] > 0 or step == at.head:
         return
     earlier, follows = plan.before[step], plan.after[step]
-    if state.policy.slots.at[KNOWN]:
+    if state.policy.slots.at.known:
         extend(state, earlier, state.policy.slots.period[step])
         leave(state, step)
     plan.after[earlier] = follows
     if follows == NONE:
-        at[LAST] = earlier
+        at.last = earlier
     else:
         plan.before[follows] = earlier
-    plan.spare[at[N_SPARE]] = step
-    at[N_SPARE] += 1
+    plan.spare[at.n_spare] = step
+    at.n_spare += 1
 
 
 @bare
@@ -148,36 +150,36 @@ def plan_running(state, now):
         state.planned_ends,
         state.planned_jobs,
     )
-    state.policy.slots.at[KNOWN] = False
-    at[HEAD] = at[LAST] = at[N_SPARE] = 0
-    at[N_USED] = 1
+    state.policy.slots.at.known = False
+    at.head = at.last = at.n_spare = 0
+    at.n_used = 1
     plan.times[0], plan.before[0], plan.after[0], plan.uses[0] = now, NONE, NONE, 0
     copy_row(state, PLANNED, FREE)
-    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+    for place in range(state.at.n_running - 1, -1, -1):
         job = jobs[place]
-        if ends[place] > plan.times[at[LAST]]:
-            _add(state, at[LAST], ends[place])
-        vacate(state, PLANNED + at[LAST], need_of(state, job, now))
-        plan.ends[job] = at[LAST]
-        _use(plan, at[LAST])
+        if ends[place] > plan.times[at.last]:
+            _add(state, at.last, ends[place])
+        vacate(state, PLANNED + at.last, need_of(state, job, now))
+        plan.ends[job] = at.last
+        _use(plan, at.last)
 
 
 @inline
 def pass_time(state, now):
     """Let the plan begin at `now`."""
-    plan, at, known = state.policy.plan, state.policy.plan.at, state.policy.slots.at[KNOWN]
-    head = at[HEAD]
+    plan, at, known = state.policy.plan, state.policy.plan.at, state.policy.slots.at.known
+    head = at.head
     if known:
         leave(state, head)
     follows = plan.after[head]
     while follows != NONE and plan.times[follows] <= now:
-        plan.spare[at[N_SPARE]] = head
-        at[N_SPARE] += 1
+        plan.spare[at.n_spare] = head
+        at.n_spare += 1
         head = follows
         if known:
             leave(state, head)
         follows = plan.after[head]
-    plan.times[head], plan.before[head], at[HEAD] = now, NONE, head
+    plan.times[head], plan.before[head], at.head = now, NONE, head
     if known:
         origin = state.policy.slots.period[head]
         enter(state, head)
@@ -205,9 +207,9 @@ def give_back(state, job, begin, end, now):
         vacate(state, PLANNED + step, need)
         largest = max(largest, room(state, PLANNED + step, 0))
         step = plan.after[step]
-    if state.policy.slots.at[KNOWN]:
+    if state.policy.slots.at.known:
         while begin != end:
-            see_growth(state, begin, state.jobs.procs[job], plan.at[HEAD])
+            see_growth(state, begin, state.jobs.procs[job], plan.at.head)
             begin = plan.after[begin]
     return largest
 
@@ -226,7 +228,7 @@ def settle(state, job, begin, now):
 def settle_at(state, job, begin, end, now):
     """Give a job a place in a time from now on."""
     plan = state.policy.plan
-    step = _step_at(state, plan.at[HEAD], begin)
+    step = _step_at(state, plan.at.head, begin)
     plan.starts[job], plan.ends[job] = step, take(state, job, step, end, now)
     _use(plan, step)
     _use(plan, plan.ends[job])
@@ -276,6 +278,6 @@ def shift(state, job, begin, now):
 def joins(state, job, now):
     """Return the earliest step from which a job has room until its place begins."""
     plan, need, step = state.policy.plan, need_of(state, job, now), state.policy.plan.starts[job]
-    while step != plan.at[HEAD] and has_room(state, PLANNED + plan.before[step], need):
+    while step != plan.at.head and has_room(state, PLANNED + plan.before[step], need):
         step = plan.before[step]
     return step

@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import PLANNED, has_room, need_of, room
 
 NONE = np.uint32(0xFFFFFFFF)  # no step
 
 N_PERIODS = 64
 
-# Places in Slots.at: whether the index is in use; number of releases so far.
-KNOWN, N_RELEASES = range(2)
 
-# Places in Slots.when: begin of the first period, end of the last one, and periods per second.
-ORIGIN, END, RATE = range(3)
+class _At(Record):
+    """What the index remembers."""
+
+    known: bool  # whether the index is in use
+    n_releases: int  # so far
+    origin: float  # begin of the first period [s]
+    end: float  # end of the last one [s]
+    rate: float  # periods per second
 
 
 class Slots(NamedTuple):
@@ -47,10 +52,9 @@ class Slots(NamedTuple):
         Number of the last release in each period.
     searched : ndarray of int64, shape (n_jobs,)
         Number of the last release before the last search for each job.
-    when : ndarray of float64, shape (3,)
     rounding : scalar
         Largest relative error of a sum of times.
-    at : ndarray of int64, shape (2,)
+    at : record
     """
 
     sizes: NDArray[np.int64]
@@ -62,9 +66,8 @@ class Slots(NamedTuple):
     period: NDArray[np.uint32]
     changed: NDArray[np.int64]
     searched: NDArray[np.int64]
-    when: NDArray[np.float64]
     rounding: Any
-    at: NDArray[np.int64]
+    at: _At
 
 
 def n_rows(n_jobs: int) -> int:
@@ -88,9 +91,8 @@ def new_slots(procs: int, n_jobs: int, dtype: np.dtype) -> Slots:
         period=np.zeros(n_rows(n_jobs), np.uint32),
         changed=np.zeros(N_PERIODS, np.int64),
         searched=np.zeros(n_jobs, np.int64),
-        when=np.zeros(3),
         rounding=dtype.type(0 if dtype.kind == "i" else 2.0**-50),
-        at=np.zeros(2, np.int64),
+        at=_At(),
     )
 
 
@@ -99,12 +101,12 @@ def make_index(state, head, last, now):
     """Make the index of a plan, without classes."""
     slots, plan = state.policy.slots, state.policy.plan
     span = 2.0 * (plan.times[last] - now) + N_PERIODS
-    slots.when[ORIGIN], slots.when[END], slots.when[RATE] = now, now + span, N_PERIODS / span
-    slots.at[KNOWN] = True
-    slots.at[N_RELEASES] += 1
+    slots.at.origin, slots.at.end, slots.at.rate = now, now + span, N_PERIODS / span
+    slots.at.known = True
+    slots.at.n_releases += 1
     slots.is_kept[:] = False
     slots.first[:] = NONE
-    slots.changed[:] = slots.at[N_RELEASES]
+    slots.changed[:] = slots.at.n_releases
     step = head
     while step != NONE:
         enter(state, step)
@@ -125,7 +127,7 @@ def keep_class(state, job):
 @inline
 def covers(state, last, now):
     """Whether the periods are still those of the plan."""
-    origin, end = state.policy.slots.when[ORIGIN], state.policy.slots.when[END]
+    origin, end = state.policy.slots.at.origin, state.policy.slots.at.end
     return 2 * (now - origin) <= end - origin and state.policy.plan.times[last] <= end
 
 
@@ -133,7 +135,7 @@ def covers(state, last, now):
 def enter(state, step):
     """Add a step to its period."""
     slots, times = state.policy.slots, state.policy.plan.times
-    behind = int((times[step] - slots.when[ORIGIN]) * slots.when[RATE])
+    behind = int((times[step] - slots.at.origin) * slots.at.rate)
     period = min(behind, N_PERIODS - 1)
     slots.period[step] = period
     first = slots.first[period]
@@ -181,8 +183,8 @@ def see_growth(state, step, more, head):
     """Record the slots that begin or grow as the room of a step has grown by `more`."""
     slots, after, before = state.policy.slots, state.policy.plan.after, state.policy.plan.before
     period, begin, follows = slots.period[step], step, after[step]
-    slots.at[N_RELEASES] += 1
-    slots.changed[period] = slots.at[N_RELEASES]
+    slots.at.n_releases += 1
+    slots.changed[period] = slots.at.n_releases
     lowest = slots.class_of[max(room(state, PLANNED + step, 0) - more + 1, 0)]
     for kind in range(_class_at(state, step), max(lowest, 1) - 1, -1):
         if slots.is_kept[kind]:
@@ -230,7 +232,7 @@ def find_first(state, need, duration, steps, until):
 def is_kept(state, job):
     """Whether the index contains the slots for a job."""
     slots = state.policy.slots
-    return slots.at[KNOWN] and slots.is_kept[slots.class_of[state.jobs.procs[job]]]
+    return slots.at.known and slots.is_kept[slots.class_of[state.jobs.procs[job]]]
 
 
 @inline
@@ -273,7 +275,7 @@ def search(state, job, goal, head, since):
             _measure(state, kind, period, duration, step)
         longest = max(longest, slots.longest[kind, period])
         slots.by_then[kind, period] = longest
-    slots.searched[job] = slots.at[N_RELEASES]
+    slots.searched[job] = slots.at.n_releases
     return NONE
 
 

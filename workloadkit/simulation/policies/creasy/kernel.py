@@ -12,9 +12,8 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
-from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
+from workloadkit.simulation.policies.dynamic import Queue, QueueAt
 from workloadkit.simulation.queue import unlink
-from workloadkit.simulation.state import ARRIVED, N_WAITING
 
 # The priority of jobs under CREASY.
 
@@ -36,10 +35,15 @@ def bonus(alpha):
 # An exact bound of a sum, times this, is a bound of the rounded sum.
 ROUNDING = 1 + 1e-12
 
-# Place in Queue.at: the first new job to examine.
-LOOK = MORE
-
 _priority = inline(priority)
+
+
+class RingAt(QueueAt):
+    """What the queue remembers, also with trees."""
+
+    look: int  # the first new job to examine
+    n_open: int  # fitting classes
+    next_class: int  # the class to examine again
 
 
 class Ring(NamedTuple):
@@ -70,8 +74,8 @@ def join(state, job, now):
 def leave(state, job, now):
     """Remove a job from the queue."""
     queue = state.policy.queue
-    if queue.at[LOOK] == job:
-        queue.at[LOOK] = queue.after[job]
+    if queue.at.look == job:
+        queue.at.look = queue.after[job]
     unlink(queue.after, queue.before, job)
 
 
@@ -85,7 +89,7 @@ def priority_of(state, job, now):
 @inline
 def first_in_order(state, what, now):
     """Return the job of the highest priority; ties by arrival."""
-    job, _, _ = first_of_oldest(state, state.at[N_WAITING], now)
+    job, _, _ = first_of_oldest(state, state.at.n_waiting, now)
     return job
 
 
@@ -123,7 +127,7 @@ def first_of_oldest(state, most, now):
 def backfill_all(state, what, now):
     """Return the first job in order that may pass the head."""
     queue, end = state.policy.queue, state.start.size
-    best, queue.at[SMALLEST] = _first_to_pass(state, queue.after[end], now)
+    best, queue.at.smallest = _first_to_pass(state, queue.after[end], now)
     return best
 
 
@@ -131,9 +135,9 @@ def backfill_all(state, what, now):
 def backfill_new(state, what, now):
     """Return the first new job in order that may pass the head."""
     at = state.policy.queue.at
-    if not at[AGAIN]:
-        at[LOOK] = at[NEW] if at[NEW] < state.at[ARRIVED] else state.start.size
-    best, _ = _first_to_pass(state, at[LOOK], now)
+    if not at.again:
+        at.look = at.new if at.new < state.at.arrived else state.start.size
+    best, _ = _first_to_pass(state, at.look, now)
     return best
 
 
@@ -141,7 +145,7 @@ def backfill_new(state, what, now):
 def _first_to_pass(state, job, now):
     """Return the first in order, from `job` on, that may pass; and the smallest one examined."""
     after, end, procs = state.policy.queue.after, state.start.size, state.jobs.procs
-    head = smallest = state.policy.queue.at[HEAD]
+    head = smallest = state.policy.queue.at.head
     best, highest = -1, -1.0
     while job != end:
         if procs[job] < procs[smallest]:

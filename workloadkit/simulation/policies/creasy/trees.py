@@ -17,17 +17,14 @@ from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import kernel as priorities
 from workloadkit.simulation.policies.creasy import kernel as ring
-from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring, bonus
-from workloadkit.simulation.policies.dynamic import AGAIN, MORE, SMALLEST, LongQueuePolicy, Queue
+from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring, RingAt, bonus
+from workloadkit.simulation.policies.dynamic import LongQueuePolicy, Queue
 from workloadkit.simulation.queue import margin, set_leaf
 from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 # The head is searched among so many of the first to arrive, then by the trees.
 FIRST = 64
-
-# Places in Queue.at: number of fitting classes; the class to examine again.
-N_OPEN, CLASS = MORE + 1, MORE + 2
 
 _priority = inline(priorities.priority)
 
@@ -128,19 +125,19 @@ def first_in_order(state, what, now):
 def backfill_all(state, what, now):
     """Return the first job in order that may pass the head."""
     trees, at = state.policy, state.policy.queue.at
-    if at[AGAIN]:
-        _look_at_class(state, at[CLASS], now)
+    if at.again:
+        _look_at_class(state, at.next_class, now)
     else:
         _look_at_classes(state, now)
     while True:
         job = _best_of_classes(state)
         if job < 0:
-            at[SMALLEST] = _smallest(trees.classes, trees.longest)
+            at.smallest = _smallest(trees.classes, trees.longest)
             return job
-        at[CLASS] = trees.classes.job_class[job]
+        at.next_class = trees.classes.job_class[job]
         if may_pass(state, job, now):
             return job
-        _look_at_class(state, at[CLASS], now)
+        _look_at_class(state, at.next_class, now)
 
 
 @inline
@@ -150,7 +147,7 @@ def _look_at_classes(state, now):
     while n_open < size.size and has_room(state, FREE, size[n_open]):
         _look_at_class(state, n_open, now)
         n_open += 1
-    state.policy.queue.at[N_OPEN] = n_open
+    state.policy.queue.at.n_open = n_open
 
 
 @inline
@@ -166,10 +163,10 @@ def _best_of_classes(state):
     """Return the first in order of the kept jobs of all classes; -1 for none."""
     trees, at = state.policy, state.policy.queue.at
     best, highest, size = trees.best, trees.highest, trees.classes.size
-    n_open = at[N_OPEN]
+    n_open = at.n_open
     while n_open > 0 and not has_room(state, FREE, size[n_open - 1]):
         n_open -= 1
-    at[N_OPEN] = n_open
+    at.n_open = n_open
     job, top = -1, -1.0
     for c in range(n_open):
         if highest[c] > top or (highest[c] == top and best[c] < job):
@@ -266,7 +263,7 @@ class CompiledCreasy(LongQueuePolicy):
 
     def begin(self, state: State) -> State:
         """Return the state with an empty queue."""
-        return self.with_queue(state, Ring(self.empty_queue(state), self.bonus))
+        return self.with_queue(state, Ring(self.empty_queue(state, RingAt()), self.bonus))
 
     def classify(self, state: State) -> Classes:
         """Return the classes of the jobs: those of equal size."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -42,11 +43,17 @@ from workloadkit.simulation.queue import (
     move_waiting,
     take_out,
 )
-from workloadkit.simulation.state import ARRIVED
 
-# Places in SettledList.at: the queue is waiting[FIRST:LAST]; its head; whether all waiting jobs
-# must be examined; whether the reservation is known; remaining examinations in long queues.
-FIRST, LAST, HEAD, LOOK, KNOWN, PATIENCE = range(6)
+
+class _At(Record):
+    """The queue is waiting[first:last]."""
+
+    first: int
+    last: int
+    head: int
+    look: bool  # whether all waiting jobs must be examined
+    known: bool  # whether the reservation is known
+    patience: int  # remaining examinations in long queues
 
 
 class SettledList(NamedTuple):
@@ -65,7 +72,7 @@ class SettledList(NamedTuple):
     waiting : ndarray of int64, shape (n_jobs,)
     long_queue : int
         Longest queue that is searched without end; for longer ones there is patience.
-    at : ndarray of int64, shape (6,)
+    at : record
     """
 
     order: Any
@@ -76,7 +83,7 @@ class SettledList(NamedTuple):
     orders_differ: bool
     waiting: NDArray[np.int64]
     long_queue: int
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_line(
@@ -89,8 +96,7 @@ def new_line(
     patience: int,
 ) -> SettledList:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
-    at = np.zeros(6, np.int64)
-    at[HEAD], at[LOOK], at[PATIENCE] = -1, True, patience
+    at = _At(head=-1, look=True, patience=patience)
     orders_differ = rank is not backfill_rank
     waiting = np.empty(rank.size, np.int64)
     return SettledList(
@@ -104,37 +110,37 @@ job_arrived = settled.job_arrived
 @inline
 def job_ended(state, job, now):
     """Examine the whole queue in the next pass."""
-    state.policy.at[LOOK] = True
+    state.policy.at.look = True
 
 
 @inline
 def job_returned(state, job, now):
     """Let a job wait that was stopped; the list moves to its beginning, so that there is room."""
     waiting, at = state.policy.waiting, state.policy.at
-    if at[FIRST] > 0:
-        for place in range(at[FIRST], at[LAST]):
-            waiting[place - at[FIRST]] = waiting[place]
-        at[LAST] -= at[FIRST]
-        at[FIRST] = 0
+    if at.first > 0:
+        for place in range(at.first, at.last):
+            waiting[place - at.first] = waiting[place]
+        at.last -= at.first
+        at.first = 0
     _join(state.policy, job)
-    at[LOOK] = True
+    at.look = True
 
 
 @inline
 def job_left(state, job, now):
     """Remove a cancelled job; another one may become the head."""
     line, at = state.policy, state.policy.at
-    take_out(line.waiting, at[FIRST], job)
-    at[FIRST] += 1
-    if job == at[HEAD] and at[FIRST] < at[LAST]:
-        at[HEAD] = foremost(line.waiting, at[FIRST], at[LAST], line.rank)
-    at[LOOK] = True
+    take_out(line.waiting, at.first, job)
+    at.first += 1
+    if job == at.head and at.first < at.last:
+        at.head = foremost(line.waiting, at.first, at.last, line.rank)
+    at.look = True
 
 
 @inline
 def plans_void(state, what, now):
     """Examine the whole queue in the next pass."""
-    state.policy.at[LOOK] = True
+    state.policy.at.look = True
 
 
 @inline
@@ -142,9 +148,9 @@ def prediction_renewed(state, job, now):
     """Give a job its new places in the orders."""
     line, at = state.policy, state.policy.at
     job_arrived(state, job, now)
-    waiting, first, last = line.waiting, at[FIRST], at[LAST]
+    waiting, first, last = line.waiting, at.first, at.last
     if line.order is not None and move_waiting(waiting, first, last, line.backfill_rank, job):
-        at[HEAD] = _head(line, first, last)
+        at.head = _head(line, first, last)
 
 
 @inline
@@ -158,7 +164,7 @@ def _head(line, first, last):
 def must_return(state, what, now):
     """Whether to switch to trees: the queue is long and the search budget is used up."""
     at = state.policy.at
-    return at[PATIENCE] <= 0 and at[LAST] - at[FIRST] > state.policy.long_queue
+    return at.patience <= 0 and at.last - at.first > state.policy.long_queue
 
 
 @inline
@@ -166,14 +172,14 @@ def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
     line = state.policy
     look = (
-        line.at[LOOK]
+        line.at.look
         or may_have_moved(state, 0, now)
         or (state.late and some_overdue(state, now))
-        or not in_turn(line, new, state.at[ARRIVED])
+        or not in_turn(line, new, state.at.arrived)
     )
     if not look:
         new = _look_at_new(state, new, now)
-        look = new < state.at[ARRIVED]
+        look = new < state.at.arrived
     if look:
         _look_at_all(state, new, now)
 
@@ -182,14 +188,14 @@ def allocate(state, new, now):
 def _look_at_new(state, new, now):
     """Start new jobs that may; return the first for which all must be looked at."""
     line, at = state.policy, state.policy.at
-    while new < state.at[ARRIVED]:
-        some_wait = at[FIRST] < at[LAST]
-        ahead = some_wait and line.rank[new] < line.rank[at[HEAD]]
+    while new < state.at.arrived:
+        some_wait = at.first < at.last
+        ahead = some_wait and line.rank[new] < line.rank[at.head]
         if ahead and line.backfills and places_matter(state, 0, now):
             break
         starts = fits(state, new, now)
         if starts and some_wait:
-            starts = _overtakes(state, new, at[HEAD], now) if line.backfills else ahead
+            starts = _overtakes(state, new, at.head, now) if line.backfills else ahead
         if starts:
             start_job(state, new, now)
         elif ahead:
@@ -206,9 +212,9 @@ def _overtakes(state, job, head, now):
     at = state.policy.at
     if not has_room(state, FREE, need_of(state, job, now)):
         return False
-    if not at[KNOWN]:
+    if not at.known:
         reserve(state, head, now)
-        at[KNOWN] = True
+        at.known = True
     if not may_pass(state, job, now):
         return False
     passes(state, job, now)
@@ -219,23 +225,23 @@ def _overtakes(state, job, head, now):
 def _join(line, job):
     """Let a job wait."""
     at = line.at
-    first, last = at[FIRST], at[LAST]
+    first, last = at.first, at.last
     insert_waiting(line.waiting, first, last, line.backfill_rank, job)
-    at[LAST] = last + 1
-    if first == last or comes_before(line.rank, job, at[HEAD]):
-        at[HEAD] = job
+    at.last = last + 1
+    if first == last or comes_before(line.rank, job, at.head):
+        at.head = job
 
 
 @inline
 def _look_at_all(state, new, now):
     line, at = state.policy, state.policy.at
     waiting = line.waiting
-    while new < state.at[ARRIVED]:
+    while new < state.at.arrived:
         _join(line, new)
         new += 1
-    at[KNOWN] = False
+    at.known = False
     release_all(state, 0, now)
-    first, last, head = at[FIRST], at[LAST], at[HEAD]
+    first, last, head = at.first, at.last, at.head
     while first < last and fits(state, head, now):
         start_job(state, head, now)
         take_out(waiting, first, head)
@@ -244,7 +250,7 @@ def _look_at_all(state, new, now):
             head = _head(line, first, last)
     if line.backfills and first < last and not is_full(state, 0, now):
         if last - first > line.long_queue:
-            at[PATIENCE] -= last - first
+            at.patience -= last - first
         kept = first
         for place in range(first, last):
             job = waiting[place]
@@ -254,8 +260,8 @@ def _look_at_all(state, new, now):
                 waiting[kept] = job
                 kept += 1
         last = kept
-    at[FIRST], at[LAST], at[HEAD] = first, last, head
-    at[LOOK] = may_have_moved(state, 0, now)  # also if this was the last change
+    at.first, at.last, at.head = first, last, head
+    at.look = may_have_moved(state, 0, now)  # also if this was the last change
 
 
 register_functions(SettledList, sys.modules[__name__])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.compiled_orders import by_arrival, ranks
 from workloadkit.simulation.machine.ledger import (
     FREE,
@@ -30,11 +31,6 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.kernel import (
-    FIRST,
-    HEAD,
-    LAST,
-    LOOK,
-    PATIENCE,
     SettledList,
     new_line,
 )
@@ -51,12 +47,16 @@ from workloadkit.simulation.queue import (
     next_leaf,
     set_leaf,
 )
-from workloadkit.simulation.state import ARRIVED, N_SEEN, N_WAITING, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
-# Places in EasyTrees.at: the head of the queue, -1 for none; whether all waiting jobs must be
-# examined; whether the reservation is known.
-FOREMOST, LOOK_AT_ALL, KNOWN = range(3)
+
+class _At(Record):
+    """The state of the trees."""
+
+    foremost: int  # the head of the queue, -1 for none
+    look_at_all: bool  # whether all waiting jobs must be examined
+    known: bool  # whether the reservation is known
 
 
 class EasyTrees(NamedTuple):
@@ -79,7 +79,7 @@ class EasyTrees(NamedTuple):
         The largest of all estimates. [s]
     slack : scalar
         More than the rounding error of a sum of times; whole seconds have none. [s]
-    at : ndarray of int64, shape (3,)
+    at : record
     """
 
     line: SettledList
@@ -90,7 +90,7 @@ class EasyTrees(NamedTuple):
     few: int
     longest: Any
     slack: Any
-    at: NDArray[np.int64]
+    at: _At
 
 
 def grow(state: State, kind: NDArray[np.int64]) -> Forest:
@@ -114,9 +114,9 @@ def as_trees(state: State, forest: Forest, few: int) -> EasyTrees:
         few=few,
         longest=jobs.estimate.max(),
         slack=margin(jobs),
-        at=np.array([line.at[HEAD], True, False], np.int64),
+        at=_At(foremost=line.at.head, look_at_all=True),
     )
-    _plant(trees, jobs, line.waiting[line.at[FIRST] : line.at[LAST]])
+    _plant(trees, jobs, line.waiting[line.at.first : line.at.last])
     return trees
 
 
@@ -126,8 +126,8 @@ def as_line(state: State) -> SettledList:
     waiting = trees.forest.line[np.flatnonzero(trees.waits)]
     _clear(trees.forest, waiting, state.never)
     line.waiting[: waiting.size] = waiting[np.argsort(line.backfill_rank[waiting], kind="stable")]
-    line.at[FIRST], line.at[LAST], line.at[HEAD] = 0, waiting.size, trees.at[FOREMOST]
-    line.at[LOOK], line.at[PATIENCE] = True, 0
+    line.at.first, line.at.last, line.at.head = 0, waiting.size, trees.at.foremost
+    line.at.look, line.at.patience = True, 0
     return line
 
 
@@ -152,8 +152,8 @@ def _join(trees, jobs, job):
         root = forest.root[forest.job_class[job]]
         set_leaf(forest.tree, root, forest.node[job], jobs.estimate[job])
     at = trees.at
-    if at[FOREMOST] < 0 or line.rank[job] < line.rank[at[FOREMOST]]:
-        at[FOREMOST] = job
+    if at.foremost < 0 or line.rank[job] < line.rank[at.foremost]:
+        at.foremost = job
 
 
 @inline
@@ -168,26 +168,26 @@ def _leave(state, job):
 @inline
 def job_ended(state, job, now):
     """Request an examination of all waiting jobs."""
-    state.policy.at[LOOK_AT_ALL] = True
+    state.policy.at.look_at_all = True
 
 
 @inline
 def job_left(state, job, now):
     """Remove a cancelled job; another one may become the head."""
-    trees, at, n_new = state.policy, state.policy.at, state.at[ARRIVED] - state.at[N_SEEN]
+    trees, at, n_new = state.policy, state.policy.at, state.at.arrived - state.at.n_seen
     _leave(state, job)
-    if job == at[FOREMOST]:
-        at[FOREMOST] = -1
-        if state.at[N_WAITING] - n_new > 1:
+    if job == at.foremost:
+        at.foremost = -1
+        if state.at.n_waiting - n_new > 1:
             place = next_in_line(trees.waits, trees.in_block, int(trees.line.rank[job]) + 1)
-            at[FOREMOST] = trees.forest.line[place]
-    at[LOOK_AT_ALL] = True
+            at.foremost = trees.forest.line[place]
+    at.look_at_all = True
 
 
 @inline
 def must_return(state, what, now):
     """Whether the queue is short enough for a list."""
-    return state.at[N_WAITING] < state.policy.few
+    return state.at.n_waiting < state.policy.few
 
 
 @inline
@@ -195,14 +195,14 @@ def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
     trees = state.policy
     look = (
-        trees.at[LOOK_AT_ALL]
+        trees.at.look_at_all
         or may_have_moved(state, 0, now)
         or (state.late and some_overdue(state, now))
-        or not in_turn(trees.line, new, state.at[ARRIVED])
+        or not in_turn(trees.line, new, state.at.arrived)
     )
     if not look:
         new = _look_at_new(state, new, now)
-        look = new < state.at[ARRIVED]
+        look = new < state.at.arrived
     if look:
         _look_at_all(state, new, now)
 
@@ -211,8 +211,8 @@ def allocate(state, new, now):
 def _look_at_new(state, new, now):
     """Start new jobs that may; return the first for which all must be examined."""
     trees, rank, at = state.policy, state.policy.line.rank, state.policy.at
-    while new < state.at[ARRIVED]:
-        head = at[FOREMOST]
+    while new < state.at.arrived:
+        head = at.foremost
         ahead = head >= 0 and rank[new] < rank[head]
         if ahead and trees.line.backfills and places_matter(state, 0, now):
             break
@@ -220,9 +220,9 @@ def _look_at_new(state, new, now):
         if starts and head >= 0:
             starts = ahead
             if trees.line.backfills:
-                if not at[KNOWN]:
+                if not at.known:
                     reserve(state, head, now)
-                    at[KNOWN] = True
+                    at.known = True
                 starts = may_pass(state, new, now)
                 if starts:
                     passes(state, new, now)
@@ -239,21 +239,21 @@ def _look_at_new(state, new, now):
 @inline
 def _look_at_all(state, new, now):
     trees, at, line = state.policy, state.policy.at, state.policy.forest.line
-    at[LOOK_AT_ALL] = at[KNOWN] = False
-    while new < state.at[ARRIVED]:
+    at.look_at_all = at.known = False
+    while new < state.at.arrived:
         _join(trees, state.jobs, new)
         new += 1
-    while at[FOREMOST] >= 0 and fits(state, at[FOREMOST], now):
-        head = at[FOREMOST]
+    while at.foremost >= 0 and fits(state, at.foremost, now):
+        head = at.foremost
         start_job(state, head, now)
         _leave(state, head)
-        at[FOREMOST] = -1
-        if state.at[N_WAITING] > 0:
+        at.foremost = -1
+        if state.at.n_waiting > 0:
             place = next_in_line(trees.waits, trees.in_block, int(trees.line.rank[head]) + 1)
-            at[FOREMOST] = line[place]
-    if trees.line.backfills and at[FOREMOST] >= 0 and not is_full(state, 0, now):
-        reserve(state, at[FOREMOST], now)
-        at[KNOWN] = True
+            at.foremost = line[place]
+    if trees.line.backfills and at.foremost >= 0 and not is_full(state, 0, now):
+        reserve(state, at.foremost, now)
+        at.known = True
         _backfill(state, now)
 
 
@@ -373,5 +373,5 @@ class CompiledEasy(CompiledPolicy):
             return state._replace(policy=as_line(state))
         if self.forest is None:
             self.forest = grow(state, self.hardware.kinds(state.jobs))
-        few = min(self.long_queue, state.at[N_WAITING]) // 2
+        few = min(self.long_queue, state.at.n_waiting) // 2
         return state._replace(policy=as_trees(state, self.forest, few))

@@ -15,10 +15,10 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.genetic.evaluation import SearchSettings, new_search
 from workloadkit.simulation.policies.genetic.evolution import Order, earned_by_easy, evolve
-from workloadkit.simulation.policies.genetic.search import N_SEARCHES, SINCE, Evolved
+from workloadkit.simulation.policies.genetic.search import Evolved, EvolvedAt
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
-from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.utility import value_at
@@ -243,20 +243,20 @@ class CompiledGenetic(CompiledPolicy):
             machine=self.rules.machine,
             search=search,
             return_interval=self.return_interval,
-            at=np.zeros(2, np.int64),
+            at=EvolvedAt(),
         )
         return state._replace(policy=evolved)
 
     def go_on(self, state: State) -> State:
         """Reset the count of searches."""
-        state.policy.at[SINCE] = 0
+        state.policy.at.since = 0
         return state
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Warn if `queues` names queues without jobs."""
-        self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
+        self.policy.warn_of_queues(set(self.workload.queue[: state.at.arrived].tolist()))
         return super().columns(state)
 
     def history(self, state: State) -> Mapping[str, Any]:
         """Return the number of searches."""
-        return {"searches": int(state.policy.at[N_SEARCHES])}
+        return {"searches": int(state.policy.at.n_searches)}

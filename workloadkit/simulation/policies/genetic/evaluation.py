@@ -14,13 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit._kernels.utility import value_at
 from workloadkit.simulation.queue import insert_end
 from workloadkit.simulation.rules import counted_end
 from workloadkit.utility import Utilities
 
-# Places in Search.at: jobs in the window, running jobs, processors that none of them holds.
-N_JOBS, N_RUNNING, FREE = range(3)
+
+class _At(Record):
+    """What a search begins with."""
+
+    n_jobs: int  # jobs in the window
+    n_running: int  # running jobs
+    free: int  # processors that none of them holds
 
 
 class SearchSettings(NamedTuple):
@@ -129,7 +135,7 @@ class Search(NamedTuple):
         Their processors.
     now : ndarray, shape (1,)
         [s]
-    at : ndarray of int64, shape (3,)
+    at : record
     orders : Orders
     workspace : Workspace
     """
@@ -141,7 +147,7 @@ class Search(NamedTuple):
     running_ends: NDArray
     running_procs: NDArray[np.int64]
     now: NDArray
-    at: NDArray[np.int64]
+    at: _At
     orders: Orders
     workspace: Workspace
 
@@ -172,7 +178,7 @@ def new_search(
         running_ends=times(capacity),
         running_procs=whole(capacity),
         now=times(1),
-        at=whole(3),
+        at=_At(),
         orders=Orders(
             parents=whole(n * length),
             children=whole(n * length),
@@ -219,8 +225,8 @@ def evaluate(search, orders, first):
     estimate, due = search.window.estimate, search.window.due
     ends, freed = search.workspace.ends, search.workspace.freed
     _lay_out(search, orders, first)
-    now, free, count = search.now[0], search.at[FREE], search.at[N_RUNNING]
-    head, n_left = 0, search.at[N_JOBS]  # the queue is left[head:n_left]
+    now, free, count = search.now[0], search.at.free, search.at.n_running
+    head, n_left = 0, search.at.n_jobs  # the queue is left[head:n_left]
     while True:
         while head < n_left and procs[left[head]] <= free:
             _start(search, left[head], now, count)
@@ -245,7 +251,7 @@ def evaluate(search, orders, first):
         if overtaken:
             n_left = _close_up(search, head, n_left)
     total = 0.0
-    for place in range(search.at[N_JOBS]):
+    for place in range(search.at.n_jobs):
         total += earned[place]
     return total
 
@@ -271,10 +277,10 @@ def _lay_out(search, orders, first):
     ends, freed = space.ends, space.freed
     running_ends, running_procs = search.running_ends, search.running_procs
     left, taken, earned = space.left, space.taken, space.earned
-    for i in range(search.at[N_RUNNING]):
+    for i in range(search.at.n_running):
         ends[i] = counted_end(running_ends[i], now)
         freed[i] = running_procs[i]
-    for i in range(search.at[N_JOBS]):
+    for i in range(search.at.n_jobs):
         left[i] = orders[first + i]
         taken[i] = False
         earned[i] = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, counting, inline
+from workloadkit._kernels.record import Record
 from workloadkit._kernels.utility import value_at
 from workloadkit.simulation.compiled_orders import key_of
 from workloadkit.simulation.machine.ledger import (
@@ -20,7 +21,6 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
-    COUNT,
     WaitingList,
     forget_started,
     job_ended,
@@ -30,14 +30,10 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
     some_fit,
 )
 from workloadkit.simulation.policies.genetic.evaluation import (
-    FREE,
-    N_JOBS,
     Search,
     evaluate,
     take_in,
 )
-from workloadkit.simulation.policies.genetic.evaluation import N_RUNNING as N_IMAGINED
-from workloadkit.simulation.state import N_RUNNING
 
 #: Orders of the first generation that are not random.
 N_SEEDS = 4
@@ -48,7 +44,7 @@ def evolve(search):
     """Find an order of the window with high utility."""
     parents, children = search.orders.parents, search.orders.children
     fitness, new_fitness = search.orders.fitness, search.orders.new_fitness
-    n_jobs, best = search.at[N_JOBS], search.orders.best
+    n_jobs, best = search.at.n_jobs, search.orders.best
     for i in range(search.setting.individuals):
         if i < N_SEEDS:
             make_seed(search, i, parents, i * n_jobs)
@@ -67,7 +63,7 @@ def evolve(search):
 @inline
 def _breed(search, parents, children, fitness, new_fitness):
     """Make the next generation: the best of this one, and children of two parents each."""
-    n_jobs, share, rng = search.at[N_JOBS], search.orders.share, search.rng
+    n_jobs, share, rng = search.at.n_jobs, search.orders.share, search.rng
     total = 0.0
     for i in range(share.size):
         total += fitness[i]
@@ -90,7 +86,7 @@ def _breed(search, parents, children, fitness, new_fitness):
 @bare
 def zip_orders(search, parents, one, other, children, first):
     """Make a child of the orders at `one` and `other`: a job of each in turn, no repetition."""
-    n_jobs, taken = search.at[N_JOBS], search.workspace.taken
+    n_jobs, taken = search.at.n_jobs, search.workspace.taken
     for place in range(n_jobs):
         taken[place] = False
     for i in range(n_jobs):
@@ -109,7 +105,7 @@ def zip_orders(search, parents, one, other, children, first):
 @bare
 def swap_two(search, orders, first):
     """Exchange two random jobs of an order."""
-    n_jobs, rng = search.at[N_JOBS], search.rng
+    n_jobs, rng = search.at.n_jobs, search.rng
     one, other = draw_below(rng, n_jobs), draw_below(rng, n_jobs - 1)
     other += other >= one
     job = orders[first + one]
@@ -120,7 +116,7 @@ def swap_two(search, orders, first):
 @bare
 def shuffle(search, orders, first):
     """Make a random order, all equally likely."""
-    n_jobs, rng = search.at[N_JOBS], search.rng
+    n_jobs, rng = search.at.n_jobs, search.rng
     for i in range(n_jobs):
         orders[first + i] = i
     for i in range(n_jobs - 1, 0, -1):
@@ -161,7 +157,7 @@ def make_seed(search, which, orders, first):
     utility. Ties by arrival.
     """
     window, utilities, key = search.window, search.utilities, search.workspace.earned
-    for place in range(search.at[N_JOBS]):
+    for place in range(search.at.n_jobs):
         key[place] = 0.0
         if which == 1:
             key[place] = -window.priority[place]
@@ -173,7 +169,7 @@ def make_seed(search, which, orders, first):
             if which == 2:
                 procs, estimate = window.procs[place], window.estimate[place]
                 key[place] = ratio(key[place], float(procs) * float(estimate) / 3600.0)
-    for i in range(search.at[N_JOBS]):  # descending
+    for i in range(search.at.n_jobs):  # descending
         k = i
         while k > 0 and key[orders[first + k - 1]] < key[i]:
             orders[first + k] = orders[first + k - 1]
@@ -193,8 +189,12 @@ def fittest(fitness):
 
 # EASY in an order that a genetic search finds at each pass, compiled.
 
-# Places in Evolved.at: searches so far; searches since the loop has returned.
-N_SEARCHES, SINCE = range(2)
+
+class EvolvedAt(Record):
+    """What is counted."""
+
+    n_searches: int  # so far
+    since: int  # searches since the loop has returned
 
 
 class Evolved(NamedTuple):
@@ -214,7 +214,7 @@ class Evolved(NamedTuple):
     search : Search
     return_interval : int
         Searches after which the loop returns.
-    at : ndarray of int64, shape (2,)
+    at : record
     """
 
     queue: WaitingList
@@ -224,13 +224,13 @@ class Evolved(NamedTuple):
     machine: int
     search: Search
     return_interval: int
-    at: NDArray[np.int64]
+    at: EvolvedAt
 
 
 @inline
 def must_return(state, what, now):
     """Whether the loop must return, so that the process can be interrupted."""
-    return state.policy.at[SINCE] >= state.policy.return_interval
+    return state.policy.at.since >= state.policy.return_interval
 
 
 @inline
@@ -240,7 +240,7 @@ def allocate(state, new, now):
         return
     _put_in_order(state, now)
     waiting, line = state.policy.queue.waiting, state.policy.line
-    head, count = 0, state.policy.queue.at[COUNT]
+    head, count = 0, state.policy.queue.at.count
     while head < count and fits(state, waiting[line[head]], now):
         _start(state, line[head], now)
         head += 1
@@ -264,16 +264,16 @@ def _start(state, place, now):
 def _put_in_order(state, now):
     """Find the order of the queue in this pass."""
     policy, procs = state.policy, state.jobs.procs
-    waiting, count = policy.queue.waiting, policy.queue.at[COUNT]
+    waiting, count = policy.queue.waiting, policy.queue.at.count
     needed = 0
     for place in range(count):
         policy.line[place] = place
         needed += procs[waiting[place]]
-    if needed > _set_running(state, now) and _fill_window(state) and policy.search.at[N_JOBS] > 1:
+    if needed > _set_running(state, now) and _fill_window(state) and policy.search.at.n_jobs > 1:
         evolve(policy.search)
-        policy.at[N_SEARCHES] += 1
-        policy.at[SINCE] += 1
-        for place in range(policy.search.at[N_JOBS]):
+        policy.at.n_searches += 1
+        policy.at.since += 1
+        for place in range(policy.search.at.n_jobs):
             policy.line[place] = policy.search.orders.best[place]
 
 
@@ -282,12 +282,12 @@ def _set_running(state, now):
     """Copy the running jobs into the search; return the free processors, ignoring outages."""
     policy, search, procs = state.policy, state.policy.search, state.jobs.procs
     ends, jobs = state.planned_ends, state.planned_jobs
-    free, count = policy.machine, state.at[N_RUNNING]
+    free, count = policy.machine, state.at.n_running
     for i in range(count):
         search.running_ends[i], search.running_procs[i] = ends[i], procs[jobs[i]]
         free -= procs[jobs[i]]
     search.now[0] = now
-    search.at[N_IMAGINED], search.at[FREE] = count, free
+    search.at.n_running, search.at.free = count, free
     return free
 
 
@@ -295,14 +295,14 @@ def _set_running(state, now):
 def _fill_window(state):
     """Add the first waiting jobs to the window; return whether any can still earn."""
     policy, waiting = state.policy, state.policy.queue.waiting
-    n_jobs = min(policy.search.window.valued.size, policy.queue.at[COUNT])
+    n_jobs = min(policy.search.window.valued.size, policy.queue.at.count)
     some_earn = False
     for place in range(n_jobs):
         job = waiting[place]
         priority = key_of(state, policy.priority, job)
         earns = take_in(policy.search, place, state.jobs, job, policy.valued[job], priority)
         some_earn = some_earn or earns
-    policy.search.at[N_JOBS] = n_jobs
+    policy.search.at.n_jobs = n_jobs
     return some_earn
 
 

@@ -12,18 +12,12 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import kernel
 from workloadkit.simulation.policies.multi_queue.reservations import (
     DEMOTED,
-    IDLE,
-    LOOK,
-    N_DEMOTED,
-    N_LISTED,
-    N_RESERVED,
-    N_WEEKS,
     UNSET,
     Partitions,
     new_partitions,
     new_plan,
 )
-from workloadkit.simulation.state import ARRIVED, State, running_jobs, waiting_jobs
+from workloadkit.simulation.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 # The processors left in each partition of a machine over time.
@@ -168,21 +162,22 @@ class CompiledMultiQueue(CompiledPolicy):
         part, waiting, running = state.policy, waiting_jobs(state), running_jobs(state)
         part.partition[waiting] = part.partition[running] = 0  # there are no criteria yet
         part.waiting[: waiting.size] = waiting
-        part.at[N_LISTED] = waiting.size
+        part.at.n_listed = waiting.size
         count_used(state)
         return state
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return a state that continues from the partitions of another one."""
         part, old = new_partitions(state, other.policy.size.copy()), other.policy
-        arrived = other.at[ARRIVED] - low
+        arrived = other.at.arrived - low
         for name in ("partition", "standing", "promised"):
             getattr(part, name)[:arrived] = getattr(old, name)[low : low + arrived]
-        n_waiting, n_demoted = old.at[N_LISTED], old.at[N_DEMOTED]
+        n_waiting, n_demoted = old.at.n_listed, old.at.n_demoted
         part.waiting[:n_waiting] = old.waiting[:n_waiting] - low
         part.pivot[:] = np.where(old.pivot == UNSET, UNSET, old.pivot - low)
         part.criteria[:] = old.criteria
-        part.at[[N_LISTED, N_DEMOTED, N_WEEKS]] = n_waiting, n_demoted, old.at[N_WEEKS]
+        part.at.n_listed, part.at.n_demoted = n_waiting, n_demoted
+        part.at.n_weeks = old.at.n_weeks
         demoted = old.demoted[:n_demoted] - low
         plan = new_plan(state, part.size.size, n_demoted)
         state = state._replace(policy=part._replace(demoted=demoted, plan=plan))
@@ -204,7 +199,7 @@ def count_used(state: State) -> None:
     part, running = state.policy, running_jobs(state)
     part.used[:] = 0
     np.add.at(part.used, part.partition[running], state.jobs.procs[running])
-    part.at[IDLE] = part.size.sum() - part.used.sum()
+    part.at.idle = part.size.sum() - part.used.sum()
 
 
 def repartition(state: State, n_partitions: int) -> State:
@@ -216,18 +211,18 @@ def repartition(state: State, n_partitions: int) -> State:
     part = state.policy
     promised = _promises(state)
     criteria = (np.arange(n_partitions) + 1) * part.criteria[-1] / n_partitions
-    jobs = np.concatenate((part.waiting[: part.at[N_LISTED]], running_jobs(state)))
+    jobs = np.concatenate((part.waiting[: part.at.n_listed], running_jobs(state)))
     place = np.searchsorted(criteria, state.jobs.estimate[jobs], side="right")
     part.partition[jobs] = np.minimum(place, n_partitions - 1)
     pivot = np.full(n_partitions, UNSET)
-    demoted = part.demoted[: part.at[N_DEMOTED]].tolist()
+    demoted = part.demoted[: part.at.n_demoted].tolist()
     for job in sorted(part.pivot[part.pivot != UNSET].tolist()):
         if pivot[part.partition[job]] == UNSET:
             pivot[part.partition[job]] = job
         else:
             demoted.append(job)
             part.standing[job], part.promised[job] = DEMOTED, promised.get(job, state.never)
-    part.at[N_DEMOTED], part.at[LOOK] = len(demoted), True
+    part.at.n_demoted, part.at.look = len(demoted), True
     fresh = part._replace(
         size=np.array(shares(int(part.size.sum()), n_partitions)),
         used=np.empty(n_partitions, np.int64),
@@ -246,5 +241,5 @@ def _promises(state: State) -> dict[int, Any]:
     find = kernel.find_now if is_built_in(state.machine) else kernel.find_now_custom
     find(state._replace(users=None), state.clock[0])  # compiled once for all
     plan = state.policy.plan
-    count = plan.at[N_RESERVED]
+    count = plan.at.n_reserved
     return dict(zip(plan.reserved[:count].tolist(), plan.begins[:count], strict=True))

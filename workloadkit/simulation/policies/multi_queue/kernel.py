@@ -21,20 +21,8 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.multi_queue.reservations import (
-    BEGUN,
     DEMOTED,
-    IDLE,
-    KNOWN,
-    LOOK,
-    MOVED,
-    N_DEMOTED,
-    N_ENDED,
-    N_LISTED,
-    N_NEW,
-    N_RESERVED,
-    N_WEEKS,
     ORDINARY,
-    SETTLED,
     UNSET,
     Partitions,
     find_reservations,
@@ -48,9 +36,9 @@ def job_arrived(state, job, now):
     part, at = state.policy, state.policy.at
     _turn_weeks(state, now)
     part.partition[job] = _partition_of(part.criteria, state.jobs.estimate[job])
-    part.waiting[at[N_LISTED]] = job
-    at[N_LISTED] += 1
-    at[N_NEW] += 1
+    part.waiting[at.n_listed] = job
+    at.n_listed += 1
+    at.n_new += 1
 
 
 @inline
@@ -58,9 +46,9 @@ def job_ended(state, job, now):
     """Record a job for the next criteria."""
     part, at = state.policy, state.policy.at
     _turn_weeks(state, now)
-    if now > state.first[0] + at[N_WEEKS] * WEEK:
-        part.ended[at[N_ENDED]] = state.jobs.estimate[job]
-        at[N_ENDED] += 1
+    if now > state.first[0] + at.n_weeks * WEEK:
+        part.ended[at.n_ended] = state.jobs.estimate[job]
+        at.n_ended += 1
     _leave(state, job)
 
 
@@ -69,13 +57,13 @@ def job_returned(state, job, now):
     """Return a stopped job to its old place."""
     waiting, at = state.policy.waiting, state.policy.at
     _leave(state, job)
-    place = at[N_LISTED]
+    place = at.n_listed
     while place > 0 and waiting[place - 1] > job:
         waiting[place] = waiting[place - 1]
         place -= 1
     waiting[place] = job
-    at[N_LISTED] += 1
-    at[LOOK] = True
+    at.n_listed += 1
+    at.look = True
 
 
 @inline
@@ -84,29 +72,29 @@ def job_left(state, job, now):
     part, at, place = state.policy, state.policy.at, 0
     while part.waiting[place] != job:
         place += 1
-    at[N_LISTED] -= 1
-    for behind in range(place, at[N_LISTED]):
+    at.n_listed -= 1
+    for behind in range(place, at.n_listed):
         part.waiting[behind] = part.waiting[behind + 1]
     if part.pivot[part.partition[job]] == job:
         part.pivot[part.partition[job]] = UNSET
     elif part.standing[job] == DEMOTED:
         _leave_demoted(part, job)
     part.standing[job] = ORDINARY
-    at[LOOK] = True
+    at.look = True
 
 
 @inline
 def plans_void(state, what, now):
     """Request an examination of all waiting jobs."""
-    state.policy.at[LOOK] = True
+    state.policy.at.look = True
 
 
 @inline
 def _leave(state, job):
     part, procs = state.policy, state.jobs.procs[job]
     part.used[part.partition[job]] -= procs
-    part.at[IDLE] += procs
-    part.at[KNOWN] = part.at[SETTLED] = False
+    part.at.idle += procs
+    part.at.known = part.at.settled = False
 
 
 @inline
@@ -122,9 +110,9 @@ def _partition_of(criteria, estimate):
 def _turn_weeks(state, now):
     """Compute the criteria at the ends of the weeks before this second."""
     part, first = state.policy, state.first[0]
-    while first + (part.at[N_WEEKS] + 1) * WEEK < now:
+    while first + (part.at.n_weeks + 1) * WEEK < now:
         _end_week(part.criteria, part.ended, part.at)
-        part.at[N_WEEKS] = max(part.at[N_WEEKS], int((now - first) // WEEK) - 1)  # empty weeks
+        part.at.n_weeks = max(part.at.n_weeks, int((now - first) // WEEK) - 1)  # empty weeks
 
 
 @bare
@@ -133,13 +121,13 @@ def _end_week(criteria, ended, at):
 
     The i-th of P is the i/P quantile of their estimates.
     """
-    n_ended, n = at[N_ENDED], criteria.size
+    n_ended, n = at.n_ended, criteria.size
     if n_ended >= n:
         for place in range(n):
             nth = ((place + 1) * n_ended + n - 1) // n - 1
             criteria[place] = _nth_smallest(ended, n_ended, nth)
-    at[N_ENDED] = 0
-    at[N_WEEKS] += 1
+    at.n_ended = 0
+    at.n_weeks += 1
 
 
 end_week = kernel(in_python(_end_week))
@@ -177,23 +165,23 @@ def allocate(state, new, now):
     waiting, pivot = part.waiting, part.pivot
     release_all(state, 0, now)
     around = changes_ahead(state, 0, now)
-    newcomers, last = _without_pivot(part), at[N_LISTED]
+    newcomers, last = _without_pivot(part), at.n_listed
     must_return = _begin_pass(
         state, newcomers, around, now
     )  # for the reservations, whatever may start
-    first = last - at[N_NEW] if at[SETTLED] else 0
+    first = last - at.n_new if at.settled else 0
     kept = first
     for place in range(first, last + 1):
         job, can = UNSET, False
         if place < last:
             job = waiting[place]
             can = fits(state, job, now)
-        elif at[SETTLED] and newcomers > 0 and kept > first:  # examined before, and refused
+        elif at.settled and newcomers > 0 and kept > first:  # examined before, and refused
             pivot[part.partition[waiting[first]]] = waiting[first]
             must_return = True
-        if must_return or (can and not (at[KNOWN] or around)):
-            find_reservations(state, not at[BEGUN], now)
-            at[KNOWN], must_return = True, False
+        if must_return or (can and not (at.known or around)):
+            find_reservations(state, not at.begun, now)
+            at.known, must_return = True, False
         if can and _borrows(state, job, now):
             if _start(state, job, now):
                 home = part.partition[job]
@@ -205,16 +193,16 @@ def allocate(state, new, now):
                 reserve(state, job, now)
             waiting[kept] = job
             kept += 1
-    at[N_LISTED], at[N_NEW], at[LOOK] = kept, 0, around
-    at[SETTLED] = not at[MOVED]
-    at[KNOWN] = at[KNOWN] and at[SETTLED]
+    at.n_listed, at.n_new, at.look = kept, 0, around
+    at.settled = not at.moved
+    at.known = at.known and at.settled
 
 
 @inline
 def _without_pivot(part):
     """Return how many jobs have just arrived in queues without pivots."""
-    count, listed = 0, part.at[N_LISTED]
-    for place in range(listed - part.at[N_NEW], listed):
+    count, listed = 0, part.at.n_listed
+    for place in range(listed - part.at.n_new, listed):
         count += part.pivot[part.partition[part.waiting[place]]] == UNSET
     return count
 
@@ -223,17 +211,17 @@ def _without_pivot(part):
 def _begin_pass(state, newcomers, around, now):
     """Determine which jobs to examine; return whether reservations are needed in any case."""
     part, at = state.policy, state.policy.at
-    at[BEGUN] = at[MOVED] = False
-    if around or at[N_LISTED] == at[N_NEW]:
-        part.plan.at[N_RESERVED] = 0
-        at[KNOWN] = at[SETTLED] = True
+    at.begun = at.moved = False
+    if around or at.n_listed == at.n_new:
+        part.plan.at.n_reserved = 0
+        at.known = at.settled = True
     overdue = some_due(state, now)
-    several = newcomers > 0 and at[N_NEW] > 1  # new pivots, and others that they may block
-    if at[LOOK] or around or several or at[N_DEMOTED] > 0 or (overdue and at[N_LISTED] > at[N_NEW]):
-        at[KNOWN] = at[SETTLED] = False
-    must_return = at[N_DEMOTED] > 0
-    if not at[SETTLED]:
-        name_pivots(part, 0 if at[LOOK] else at[N_LISTED] - at[N_NEW])
+    several = newcomers > 0 and at.n_new > 1  # new pivots, and others that they may block
+    if at.look or around or several or at.n_demoted > 0 or (overdue and at.n_listed > at.n_new):
+        at.known = at.settled = False
+    must_return = at.n_demoted > 0
+    if not at.settled:
+        name_pivots(part, 0 if at.look else at.n_listed - at.n_new)
         for p in range(part.pivot.size):
             must_return |= part.pivot[p] != UNSET and part.standing[part.pivot[p]] == ORDINARY
     return must_return and not around
@@ -242,7 +230,7 @@ def _begin_pass(state, newcomers, around, now):
 @bare
 def name_pivots(part, first):
     """Name the first waiting jobs, from a place on, pivots of partitions without one."""
-    for place in range(first, part.at[N_LISTED]):
+    for place in range(first, part.at.n_listed):
         job = part.waiting[place]
         if part.pivot[part.partition[job]] == UNSET and part.standing[job] != DEMOTED:
             part.pivot[part.partition[job]] = job
@@ -271,15 +259,15 @@ def _borrows(state, job, now):
     if mine != UNSET:  # a job does not block itself
         put_back(plan, mine, needed, 1)
     enough, room = True, part.size[home] - part.used[home]
-    for place in range(plan.at[N_RESERVED]):
+    for place in range(plan.at.n_reserved):
         if begins[place] < end:
             enough &= needed <= left_at[place, n]
             room = min(room, left_at[place, home])
     if enough and room < needed:
         enough = _lend(part, home, needed, end)
-        part.at[MOVED] |= enough
+        part.at.moved |= enough
     if enough:
-        for place in range(plan.at[N_RESERVED]):
+        for place in range(plan.at.n_reserved):
             if begins[place] < end:
                 left_at[place, home] -= needed
                 left_at[place, n] -= needed
@@ -292,7 +280,7 @@ def _borrows(state, job, now):
 def _reservation_of(part, job):
     """Place of the reservation of a job, UNSET for none."""
     if part.pivot[part.partition[job]] == job or part.standing[job] == DEMOTED:
-        for place in range(part.plan.at[N_RESERVED]):
+        for place in range(part.plan.at.n_reserved):
             if part.plan.reserved[place] == job:
                 return place
     return UNSET
@@ -306,7 +294,7 @@ def _lend(part, home, needed, end):
     whether that was enough.
     """
     plan, size, n = part.plan, part.size, part.size.size
-    begins, left_at, idle, n_reserved = plan.begins, plan.left_at, plan.least, plan.at[N_RESERVED]
+    begins, left_at, idle, n_reserved = plan.begins, plan.left_at, plan.least, plan.at.n_reserved
     in_all = 0
     for p in range(n):
         least = size[p] - part.used[p]
@@ -336,15 +324,15 @@ def _start(state, job, now):
     part, at = state.policy, state.policy.at
     home, procs = part.partition[job], state.jobs.procs[job]
     part.used[home] += procs
-    at[IDLE] -= procs
-    at[BEGUN] = True
+    at.idle -= procs
+    at.begun = True
     was_pivot = part.pivot[home] == job
     if was_pivot:
         part.pivot[home] = UNSET
     elif part.standing[job] == DEMOTED:
         _leave_demoted(part, job)
     if was_pivot or part.standing[job] == DEMOTED:
-        at[KNOWN], at[MOVED] = False, True
+        at.known, at.moved = False, True
     part.standing[job] = ORDINARY
     start_job(state, job, now)
     return was_pivot
@@ -355,8 +343,8 @@ def _leave_demoted(part, job):
     demoted, place = part.demoted, 0
     while demoted[place] != job:
         place += 1
-    part.at[N_DEMOTED] -= 1
-    for rest in range(place, part.at[N_DEMOTED]):
+    part.at.n_demoted -= 1
+    for rest in range(place, part.at.n_demoted):
         demoted[rest] = demoted[rest + 1]
 
 

@@ -10,27 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import n_down
-from workloadkit.simulation.state import N_RUNNING, State
+from workloadkit.simulation.state import State
 
 # The state of multiple-queue backfilling in the compiled engine.
-
-# Places in Partitions.at: waiting jobs, and those of them that have just arrived; demoted jobs;
-# jobs that have ended since a week began; past weeks; processors that run nothing, including those
-# that are down; whether a waiting job may become a pivot; whether the reservations are known;
-# whether all waiting jobs have been refused and stay so; whether a job has started in this pass,
-# and whether that moves reservations.
-(
-    N_LISTED, N_NEW, N_DEMOTED, N_ENDED, N_WEEKS, IDLE, LOOK, KNOWN, SETTLED, BEGUN, MOVED,
-) = range(11)  # fmt: skip
-
-# Places in PartitionPlan.at.
-N_STEPS, N_RESERVED = range(2)
 
 # The standing of a job: no promise; promise as a pivot; demoted, with a kept reservation.
 ORDINARY, PROMISED, DEMOTED = range(3)
 
 UNSET = -1
+
+
+class _PlanAt(Record):
+    """What a plan contains."""
+
+    n_steps: int
+    n_reserved: int
 
 
 class PartitionPlan(NamedTuple):
@@ -54,8 +50,7 @@ class PartitionPlan(NamedTuple):
         Processors left as it begins.
     least : ndarray of int64, shape (n_partitions + 1,)
         Smallest number of processors left during a period.
-    at : ndarray of int64, shape (2,)
-        Numbers of steps and reservations.
+    at : record
     """
 
     times: NDArray
@@ -66,7 +61,23 @@ class PartitionPlan(NamedTuple):
     kept_for: NDArray[np.int64]
     left_at: NDArray[np.int64]
     least: NDArray[np.int64]
-    at: NDArray[np.int64]
+    at: _PlanAt
+
+
+class _At(Record):
+    """What is known of the partitions."""
+
+    n_listed: int  # waiting jobs
+    n_new: int  # those of them that have just arrived
+    n_demoted: int  # demoted jobs
+    n_ended: int  # jobs that have ended since a week began
+    n_weeks: int  # past weeks
+    idle: int  # processors that run nothing, including those that are down
+    look: bool  # whether a waiting job may become a pivot
+    known: bool  # whether the reservations are known
+    settled: bool  # whether all waiting jobs have been refused and stay so
+    begun: bool  # whether a job has started in this pass
+    moved: bool  # whether that moves reservations
 
 
 class Partitions(NamedTuple):
@@ -89,7 +100,7 @@ class Partitions(NamedTuple):
     demoted : ndarray of int64
         The demoted jobs, in order of arrival.
     plan : PartitionPlan
-    at : ndarray of int64, shape (11,)
+    at : record
     """
 
     waiting: NDArray[np.int64]
@@ -103,14 +114,12 @@ class Partitions(NamedTuple):
     criteria: NDArray[np.float64]
     demoted: NDArray[np.int64]
     plan: PartitionPlan
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
     """Return partitions of these sizes, without jobs."""
     n_jobs, dtype = state.jobs.submit.size, state.jobs.submit.dtype
-    at = np.zeros(11, np.int64)
-    at[IDLE], at[LOOK] = size.sum(), True
     return Partitions(
         waiting=np.empty(n_jobs, np.int64),
         partition=np.full(n_jobs, UNSET),
@@ -123,7 +132,7 @@ def new_partitions(state: State, size: NDArray[np.int64]) -> Partitions:
         criteria=np.full(size.size, np.inf),
         demoted=np.empty(0, np.int64),
         plan=new_plan(state, size.size, 0),
-        at=at,
+        at=_At(idle=size.sum(), look=True),
     )
 
 
@@ -140,7 +149,7 @@ def new_plan(state: State, n_partitions: int, n_demoted: int) -> PartitionPlan:
         kept_for=np.empty((most, n_partitions), np.int64),
         left_at=np.empty((most, n_partitions + 1), np.int64),
         least=np.empty(n_partitions + 1, np.int64),
-        at=np.zeros(2, np.int64),
+        at=_PlanAt(),
     )
 
 
@@ -157,14 +166,14 @@ def find_reservations(state, opens, now):
         _move_demoted(state, now)
     _lay_profile(state, now)
     count = _list_reserved(part)
-    plan.at[N_RESERVED] = 0
+    plan.at.n_reserved = 0
     for i in range(count):
-        job, place = reserved[i], plan.at[N_RESERVED]
+        job, place = reserved[i], plan.at.n_reserved
         if part.standing[job] == DEMOTED:
             step = _step_of_demoted(state, job, place, now)
         else:
             step = _step_of_pivot(state, job, place)
-        if step == plan.at[N_STEPS]:
+        if step == plan.at.n_steps:
             continue
         begin = plan.times[step]
         if opens and part.standing[job] == ORDINARY:
@@ -172,7 +181,7 @@ def find_reservations(state, opens, now):
         reserved[place], plan.begins[place], plan.ends[place] = job, begin, begin + estimate[job]
         for column in range(plan.left_at.shape[1]):
             plan.left_at[place, column] = plan.left[step, column]
-        plan.at[N_RESERVED] = place + 1
+        plan.at.n_reserved = place + 1
         put_back(plan, place, state.jobs.procs[job], -1)
         if i + 1 < count:  # no further job needs the profile
             _take_off(plan, step, state.jobs.procs[job], place)
@@ -183,7 +192,7 @@ def put_back(plan, place, needed, sign):
     """Add the processors of a reservation where others begin; with a `sign` of -1 subtract them."""
     begins, left_at, kept_for = plan.begins, plan.left_at, plan.kept_for
     begin, end, n = begins[place], plan.ends[place], kept_for.shape[1]
-    for other in range(plan.at[N_RESERVED]):
+    for other in range(plan.at.n_reserved):
         if begin <= begins[other] < end:
             for p in range(n):
                 left_at[other, p] += sign * kept_for[place, p]
@@ -198,10 +207,10 @@ def _lay_profile(state, now):
     ends, jobs = state.planned_ends, state.planned_jobs
     for p in range(n):
         left[0, p] = part.size[p] - part.used[p]
-    left[0, n] = part.at[IDLE] - n_down(state, 0, now)
+    left[0, n] = part.at.idle - n_down(state, 0, now)
     times[0] = now
     step = 0
-    for place in range(state.at[N_RUNNING] - 1, -1, -1):
+    for place in range(state.at.n_running - 1, -1, -1):
         if ends[place] > times[step]:
             for column in range(n + 1):
                 left[step + 1, column] = left[step, column]
@@ -210,7 +219,7 @@ def _lay_profile(state, now):
         job = jobs[place]
         left[step, partition[job]] += procs[job]
         left[step, n] += procs[job]
-    part.plan.at[N_STEPS] = step + 1
+    part.plan.at.n_steps = step + 1
 
 
 @bare
@@ -219,10 +228,10 @@ def _move_demoted(state, now):
     part, plan = state.policy, state.policy.plan
     procs, estimate, promised = state.jobs.procs, state.jobs.estimate, part.promised
     n, demoted = part.size.size, part.demoted
-    for place in range(part.at[N_DEMOTED]):
+    for place in range(part.at.n_demoted):
         job = demoted[place]
         _lay_profile(state, now)
-        for other_place in range(part.at[N_DEMOTED]):
+        for other_place in range(part.at.n_demoted):
             other = demoted[other_place]
             if other == job or promised[other] == state.never:
                 continue
@@ -232,13 +241,13 @@ def _move_demoted(state, now):
                 for step in range(first, _step_at(plan, first, end)):
                     plan.left[step, n] -= procs[other]
         step = _earliest_in(plan, n, procs[job], estimate[job], state.never)
-        promised[job] = plan.times[step] if step < plan.at[N_STEPS] else state.never
+        promised[job] = plan.times[step] if step < plan.at.n_steps else state.never
 
 
 @bare
 def _list_reserved(part):
     """List the demoted jobs, then the pivots, each in the order of arrival; return how many."""
-    reserved, pivot, n_demoted = part.plan.reserved, part.pivot, part.at[N_DEMOTED]
+    reserved, pivot, n_demoted = part.plan.reserved, part.pivot, part.at.n_demoted
     for place in range(n_demoted):
         reserved[place] = part.demoted[place]
     count = n_demoted
@@ -258,7 +267,7 @@ def _step_of_demoted(state, job, place, now):
     """Return the begin of a demoted job's reservation; the number of steps for never."""
     part, plan, needed = state.policy, state.policy.plan, state.jobs.procs[job]
     if part.promised[job] == state.never:
-        return plan.at[N_STEPS]
+        return plan.at.n_steps
     step = _step_at(plan, 0, max(part.promised[job], now))
     _find_least(plan, step, plan.times[step] + state.jobs.estimate[job])
     _take_from(plan, needed, part.partition[job], place)
@@ -271,16 +280,16 @@ def _step_of_pivot(state, job, place):
     part, plan = state.policy, state.policy.plan
     home, needed, length = part.partition[job], state.jobs.procs[job], state.jobs.estimate[job]
     latest = part.promised[job] if part.standing[job] == PROMISED else state.never
-    step = plan.at[N_STEPS]
+    step = plan.at.n_steps
     if needed <= part.size[home]:
         step = _earliest_in(plan, home, needed, length, latest)
-    if step < plan.at[N_STEPS]:
+    if step < plan.at.n_steps:
         for p in range(part.size.size):
             plan.kept_for[place, p] = 0
         plan.kept_for[place, home] = needed
         return step
     step = _earliest_anywhere(plan, needed, length)
-    if step < plan.at[N_STEPS]:
+    if step < plan.at.n_steps:
         _take_from(plan, needed, home, place)
     return step
 
@@ -288,7 +297,7 @@ def _step_of_pivot(state, job, place):
 @bare
 def _step_at(plan, first, time):
     """Return the place of the step that begins at `time`, `first` or later; add it if necessary."""
-    times, left, n_steps = plan.times, plan.left, plan.at[N_STEPS]
+    times, left, n_steps = plan.times, plan.left, plan.at.n_steps
     place = first
     while place < n_steps and times[place] < time:
         place += 1
@@ -301,7 +310,7 @@ def _step_at(plan, first, time):
     times[place] = time
     for column in range(left.shape[1]):
         left[place, column] = left[place - 1, column]
-    plan.at[N_STEPS] = n_steps + 1
+    plan.at.n_steps = n_steps + 1
     return place
 
 
@@ -311,7 +320,7 @@ def _earliest_in(plan, column, needed, length, latest):
 
     Returns the number of steps if that is after `latest`. The machine's column stands for itself.
     """
-    times, left, n_steps, n = plan.times, plan.left, plan.at[N_STEPS], plan.left.shape[1] - 1
+    times, left, n_steps, n = plan.times, plan.left, plan.at.n_steps, plan.left.shape[1] - 1
     if times[0] > latest:
         return n_steps
     begin, step = 0, 0
@@ -327,7 +336,7 @@ def _earliest_in(plan, column, needed, length, latest):
 @bare
 def _earliest_anywhere(plan, needed, length):
     """Return the first step with room in all partitions together, and the machine, for so long."""
-    n_steps, n = plan.at[N_STEPS], plan.left.shape[1] - 1
+    n_steps, n = plan.at.n_steps, plan.left.shape[1] - 1
     for begin in range(n_steps):
         if plan.left[begin, n] >= needed:
             in_all = _find_least(plan, begin, plan.times[begin] + length)
@@ -339,7 +348,7 @@ def _earliest_anywhere(plan, needed, length):
 @bare
 def _find_least(plan, begin, end):
     """Find the smallest numbers left from a step to a time; return the sum of those above 0."""
-    times, left, least, n_steps = plan.times, plan.left, plan.least, plan.at[N_STEPS]
+    times, left, least, n_steps = plan.times, plan.left, plan.least, plan.at.n_steps
     for column in range(least.size):
         least[column] = left[begin, column]
     step = begin + 1

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
@@ -40,11 +41,16 @@ from workloadkit.simulation.profile import (
     take_steps,
 )
 from workloadkit.simulation.queue import comes_before, insert_waiting, move_waiting
-from workloadkit.simulation.state import ARRIVED, N_RUNNING, never
+from workloadkit.simulation.state import never
 
-# Places in Reserving.at: waiting jobs; whether the profile contains the running jobs and the
-# reservations; jobs with a reservation; the last of them.
-WAIT, KNOWN, N_RESERVED, LAST_RESERVED = range(4)
+
+class _At(Record):
+    """What is known of the queue."""
+
+    wait: int  # waiting jobs
+    known: bool  # whether the profile contains the running jobs and the reservations
+    n_reserved: int  # jobs with a reservation
+    last_reserved: int  # the last of them
 
 
 class Reserving(NamedTuple):
@@ -70,7 +76,7 @@ class Reserving(NamedTuple):
         Start of each job, or its reservation, in the pass of its submission; before it, and
         without one, a time before all times. Empty if there is a threshold. [s]
     profile : StepProfile
-    at : ndarray of int64, shape (4,)
+    at : record
     """
 
     order: Any
@@ -85,7 +91,7 @@ class Reserving(NamedTuple):
     waits: NDArray[np.bool_]
     promised: NDArray
     profile: StepProfile
-    at: NDArray[np.int64]
+    at: _At
 
 
 def new_reserving(
@@ -112,7 +118,7 @@ def new_reserving(
         waits=np.zeros(n_jobs, np.bool_),
         promised=np.full(n_jobs if threshold is None else 0, -never(dtype)),
         profile=new_profile(n_jobs, dtype),
-        at=np.zeros(4, np.int64),
+        at=_At(),
     )
 
 
@@ -132,14 +138,14 @@ _job_started = by_part("policy", "job_started", _nothing)
 @inline
 def job_ended(state, job, now):
     """Request a full pass."""
-    state.policy.at[KNOWN] = False
+    state.policy.at.known = False
 
 
 @inline
 def job_returned(state, job, now):
     """Return a stopped job to the queue."""
     _join(state.policy, job)
-    state.policy.at[KNOWN] = False
+    state.policy.at.known = False
 
 
 @inline
@@ -147,19 +153,19 @@ def job_left(state, job, now):
     """Remove a cancelled job from the queue."""
     state.policy.waits[job] = False
     _compact(state.policy)
-    state.policy.at[KNOWN] = False
+    state.policy.at.known = False
 
 
 @inline
 def plans_void(state, what, now):
     """Request a full pass."""
-    state.policy.at[KNOWN] = False
+    state.policy.at.known = False
 
 
 @inline
 def prediction_renewed(state, job, now):
     """Give a job its new places in the orders."""
-    policy, count = state.policy, state.policy.at[WAIT]
+    policy, count = state.policy, state.policy.at.wait
     job_arrived(state, job, now)
     if policy.order is not None:
         move_waiting(policy.queue, 0, count, policy.rank, job)
@@ -170,23 +176,19 @@ def prediction_renewed(state, job, now):
 @inline
 def allocate(state, new, now):
     """Start jobs in order or reserve for them, then backfill."""
-    policy, at, count = state.policy, state.policy.at, state.at[N_RUNNING]
+    policy, at, count = state.policy, state.policy.at, state.at.n_running
     ahead = changes_ahead(state, 0, now)
     if ahead or some_due(state, now):
-        at[KNOWN] = False
-    if (
-        at[KNOWN]
-        and _come_behind(policy, new, state.at[ARRIVED])
-        and not _another_is_due(state, now)
-    ):
+        at.known = False
+    if at.known and _come_behind(policy, new, state.at.arrived) and not _another_is_due(state, now):
         pass_time(policy.profile, now)
-        for job in range(new, state.at[ARRIVED]):
+        for job in range(new, state.at.arrived):
             _look_at_one(state, job, now)
     else:
-        for job in range(new, state.at[ARRIVED]):
+        for job in range(new, state.at.arrived):
             _join(policy, job)
         _sort_again(state, 0, now)
-        at[KNOWN] = False
+        at.known = False
         release_all(state, 0, now)
         if ahead:
             _reserve_parts(state, now)
@@ -194,10 +196,10 @@ def allocate(state, new, now):
         elif _any_fits(state, now):
             _reserve_room(state, now)
             _backfill(state, False, now)
-            at[KNOWN] = True  # otherwise nothing is free, and nothing starts before the next one
-        if state.at[N_RUNNING] > count:
+            at.known = True  # otherwise nothing is free, and nothing starts before the next one
+        if state.at.n_running > count:
             _compact(policy)
-    if policy.promised.size > 0 and not ahead and (new < state.at[ARRIVED] or state.by_event):
+    if policy.promised.size > 0 and not ahead and (new < state.at.arrived or state.by_event):
         _promise(state, now)
 
 
@@ -205,7 +207,7 @@ def allocate(state, new, now):
 def _promise(state, now):
     """Promise the reserved jobs that were submitted now their starts."""
     policy, at = state.policy, state.policy.at
-    n_reserved, some = min(policy.reservations, at[WAIT]), False
+    n_reserved, some = min(policy.reservations, at.wait), False
     for place in range(n_reserved):
         some = some or _may_promise(state, policy.queue[place], now)
     if some:
@@ -214,7 +216,7 @@ def _promise(state, now):
             begin = _reserve_slot(state, policy.queue[place], now)
             if _may_promise(state, policy.queue[place], now):
                 policy.promised[policy.queue[place]] = begin
-        at[KNOWN] = False
+        at.known = False
 
 
 @inline
@@ -227,7 +229,7 @@ def _may_promise(state, job, now):
 def _come_behind(policy, new, arrived):
     """Whether new jobs come behind the reserved ones, in the same sequence in both orders."""
     at = policy.at
-    if new < arrived and at[N_RESERVED] > 0 and comes_before(policy.rank, new, at[LAST_RESERVED]):
+    if new < arrived and at.n_reserved > 0 and comes_before(policy.rank, new, at.last_reserved):
         return False
     return in_turn(policy, new, arrived)
 
@@ -242,8 +244,8 @@ def _is_due(state, job, now):
 @inline
 def _another_is_due(state, now):
     """Whether a job has come to be due since the last full pass."""
-    policy, n_reserved = state.policy, state.policy.at[N_RESERVED]
-    if policy.threshold == 1.0 or n_reserved == policy.at[WAIT]:
+    policy, n_reserved = state.policy, state.policy.at.n_reserved
+    if policy.threshold == 1.0 or n_reserved == policy.at.wait:
         return False
     return _is_due(state, policy.queue[n_reserved], now)
 
@@ -257,22 +259,22 @@ def _look_at_one(state, job, now):
         take_between(state, policy.profile, need, now, end)
         _start_job(state, job, now)
         return
-    if at[N_RESERVED] < policy.reservations and _is_due(state, job, now):
+    if at.n_reserved < policy.reservations and _is_due(state, job, now):
         _reserve_slot(state, job, now)
-        at[N_RESERVED] += 1
-        at[LAST_RESERVED] = job
+        at.n_reserved += 1
+        at.last_reserved = job
     _join(policy, job)
 
 
 @inline
 def _join(policy, job):
     """Add a job to the queue."""
-    count = policy.at[WAIT]
+    count = policy.at.wait
     insert_waiting(policy.queue, 0, count, policy.rank, job)
     if policy.orders_differ:
         insert_waiting(policy.others, 0, count, policy.backfill_rank, job)
     policy.waits[job] = True
-    policy.at[WAIT] = count + 1
+    policy.at.wait = count + 1
 
 
 @inline
@@ -306,9 +308,9 @@ def _reserve_slot(state, job, now):
 def _any_fits(state, now):
     """Whether a waiting job fits now."""
     policy, place = state.policy, 0
-    while place < policy.at[WAIT] and not fits(state, policy.queue[place], now):
+    while place < policy.at.wait and not fits(state, policy.queue[place], now):
         place += 1
-    return place < policy.at[WAIT]
+    return place < policy.at.wait
 
 
 @inline
@@ -316,16 +318,16 @@ def _reserve_room(state, now):
     """Start jobs in order or reserve the earliest slots for them."""
     policy, at = state.policy, state.policy.at
     plan_running(state, policy.profile, now)
-    at[N_RESERVED] = place = 0
-    while place < at[WAIT] and at[N_RESERVED] < policy.reservations and not is_full(state, 0, now):
+    at.n_reserved = place = 0
+    while place < at.wait and at.n_reserved < policy.reservations and not is_full(state, 0, now):
         job = policy.queue[place]
         if not _is_due(state, job, now):
             break
         if _reserve_slot(state, job, now) <= now and fits(state, job, now):
             _start(state, job, now)
         else:
-            at[N_RESERVED] += 1
-            at[LAST_RESERVED] = job
+            at.n_reserved += 1
+            at.last_reserved = job
         place += 1
 
 
@@ -335,7 +337,7 @@ def _reserve_parts(state, now):
     policy = state.policy
     n_reserved = place = 0
     while (
-        place < policy.at[WAIT] and n_reserved < policy.reservations and not is_full(state, 0, now)
+        place < policy.at.wait and n_reserved < policy.reservations and not is_full(state, 0, now)
     ):
         job = policy.queue[place]
         if not _is_due(state, job, now):
@@ -352,7 +354,7 @@ def _reserve_parts(state, now):
 def _backfill(state, ahead, now):
     """Start jobs that delay no reservation."""
     policy = state.policy
-    for place in range(policy.at[WAIT]):
+    for place in range(policy.at.wait):
         if is_full(state, 0, now):
             break
         job = policy.others[place]
@@ -369,14 +371,14 @@ def _backfill(state, ahead, now):
 def _is_reserved(policy, job):
     """Whether a waiting job has a reservation, and so a time of its own, also if it needs 0 s."""
     at = policy.at
-    return at[N_RESERVED] > 0 and not comes_before(policy.rank, at[LAST_RESERVED], job)
+    return at.n_reserved > 0 and not comes_before(policy.rank, at.last_reserved, job)
 
 
 @inline
 def _compact(policy):
     """Remove jobs that no longer wait from both lists."""
-    count = policy.at[WAIT]
-    policy.at[WAIT] = _keep_waiting(policy.queue, count, policy.waits)
+    count = policy.at.wait
+    policy.at.wait = _keep_waiting(policy.queue, count, policy.waits)
     if policy.orders_differ:
         _keep_waiting(policy.others, count, policy.waits)
 

@@ -12,8 +12,6 @@ from workloadkit.simulation.orders import ARRIVED, ENDED, LEFT, RENEWED, RETURNE
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.policies.reservations.kernel import (  # noqa: F401 of the policy
-    KNOWN,
-    WAIT,
     Reserving,
     job_ended,
     plans_void,
@@ -81,7 +79,7 @@ def sort_again(state, what, now):
 
 @inline
 def _sort(state, jobs, order, rank, now):
-    count = state.policy.at[WAIT]
+    count = state.policy.at.wait
     for place in range(count):
         rank[jobs[place]] = place_of(state, order, jobs[place], now)
     for place in range(1, count):
@@ -91,7 +89,7 @@ def _sort(state, jobs, order, rank, now):
 @inline
 def allocate(state, new, now):
     """Start jobs in order or reserve for them, then backfill."""
-    state.policy.at[KNOWN] = False
+    state.policy.at.known = False
     kernel.allocate(state, new, now)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import by_reference, kernel
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.agenda import SIZE, is_wake_up, take_due, take_first
+from workloadkit.simulation.agenda import is_wake_up, take_due, take_first
 from workloadkit.simulation.loop import resume
 from workloadkit.simulation.mechanisms import WAKE_UP, perform_action
 from workloadkit.simulation.policies.compiled import CompiledPolicy
@@ -18,10 +18,6 @@ from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
 from workloadkit.simulation.state import (
-    ARRIVED,
-    N_RUNNING,
-    N_SEEN,
-    N_WAITING,
     OVER,
     State,
     never,
@@ -38,7 +34,7 @@ def wait_for_first(users, jobs, by_event):
     """Wake users until one is about to submit a job; return whether any event is left."""
     users, jobs = by_reference(users), by_reference(jobs)
     agenda = users.agenda
-    while agenda.at[SIZE] > 0 and is_wake_up(agenda):
+    while agenda.at.size > 0 and is_wake_up(agenda):
         now, n_due = agenda.time[0], 1
         if by_event:
             agenda.due[0] = take_first(agenda)
@@ -46,7 +42,7 @@ def wait_for_first(users, jobs, by_event):
             n_due = take_due(agenda, now)
         for i in range(n_due):
             perform_action(users, jobs, WAKE_UP, -1 - agenda.due[i], 0, now)
-    return agenda.at[SIZE] > 0
+    return agenda.at.size > 0
 
 
 class CompiledSelfAdaptive(CompiledPolicy):
@@ -87,7 +83,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         self.last = self.first
         state = self.present.begin(state)
         while True:
-            there, arrived = unfinished(state, low), state.at[ARRIVED]
+            there, arrived = unfinished(state, low), state.at.arrived
             if not there.size:
                 week = max(week, self._next_week_with_jobs(state))
             begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
@@ -102,7 +98,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
             now, week = ends, week + 1
             self.present.turn_week(state)
             left = unfinished(state, low)
-            low = left.min(initial=state.at[ARRIVED])
+            low = left.min(initial=state.at.arrived)
             if left.size and self.decisions.are_due(
                 waits_and_runs(state, self._as_usual(ended[end > begins]))
             ):
@@ -116,9 +112,9 @@ class CompiledSelfAdaptive(CompiledPolicy):
     def _next_week_with_jobs(self, state: State) -> int:
         """Return the week of the next submission, 0 if there is none."""
         if state.users is None:
-            coming = state.jobs.submit[state.at[ARRIVED] :]
+            coming = state.jobs.submit[state.at.arrived :]
         else:
-            coming = state.users.agenda.time[: state.users.agenda.at[SIZE]]
+            coming = state.users.agenda.time[: state.users.agenda.at.size]
         return ceil((coming[0] - self.first) / WEEK) - 1 if coming.size else 0
 
     def _decide(self, state: State, low: int, now: Any, week: int) -> State:
@@ -131,7 +127,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
                 window = how.continue_from(window, state, low)
             else:
                 window = how.take_over(window, state, low)
-            there, arrived = unfinished(window, 0), window.at[ARRIVED]
+            there, arrived = unfinished(window, 0), window.at.arrived
             window, _ = how.run(window, now, until)
             means.append(
                 self.decisions.mean(waits_and_runs(window, ended_jobs(window, there, arrived)))
@@ -153,11 +149,11 @@ class CompiledSelfAdaptive(CompiledPolicy):
         rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
         how = compiled_form(candidate, workload, rules)
         window = how.new_state()
-        n_there = state.at[ARRIVED] - low
+        n_there = state.at.arrived - low
         window.start[:n_there] = state.start[low : low + n_there]
-        window.first[:], window.at[ARRIVED] = state.first, n_there
-        window.at[N_SEEN] = max(state.at[N_SEEN] - low, 0)
-        window.at[N_WAITING] = waiting_jobs(window).size
+        window.first[:], window.at.arrived = state.first, n_there
+        window.at.n_seen = max(state.at.n_seen - low, 0)
+        window.at.n_waiting = waiting_jobs(window).size
         window.clock[0] = now
         running = running_jobs(state) - low
         resume(window, running[window.start[running] + workload.estimate[running] > now])
@@ -167,7 +163,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         self, state: State, low: int, now: Any
     ) -> tuple[NDArray[np.int64], NDArray]:
         """Return the jobs to simulate, forecast ones included, and when they are submitted."""
-        arrived, length, later = state.at[ARRIVED], self.policy.weeks * WEEK, 0
+        arrived, length, later = state.at.arrived, self.policy.weeks * WEEK, 0
         submit, first, last = state.jobs.submit, arrived, arrived
         if self.policy.forecast == "actual":
             if not self.jobs_are_known:
@@ -207,12 +203,12 @@ class CompiledSelfAdaptive(CompiledPolicy):
 
 def unfinished(state: State, low: int) -> NDArray[np.int64]:
     """Return the jobs from `low` on that run or wait."""
-    return np.concatenate((state.end_jobs[: state.at[N_RUNNING]], waiting_jobs(state, low)))
+    return np.concatenate((state.end_jobs[: state.at.n_running], waiting_jobs(state, low)))
 
 
 def ended_jobs(state: State, there: NDArray[np.int64], arrived: int) -> NDArray[np.int64]:
     """Return the jobs that have ended, among those unfinished when `arrived` jobs had arrived."""
-    there = np.concatenate((there, np.arange(arrived, state.at[ARRIVED])))
+    there = np.concatenate((there, np.arange(arrived, state.at.arrived)))
     return np.setdiff1d(there, unfinished(state, there.min(initial=arrived)))
 
 

@@ -13,7 +13,7 @@ from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.policies.slack import kernel
-from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -242,12 +242,12 @@ class CompiledSlack(CompiledConservative):
         """Return the state with the reservations and promises of another one."""
         continued = super().continue_from(state, other, low)
         if type(state.machine) is type(other.machine):
-            policy, n_there = continued.policy, state.at[ARRIVED]
+            policy, n_there = continued.policy, state.at.arrived
             policy.slack[:n_there] = other.policy.slack[low : low + n_there]
             policy.waited[:], policy.n_started[:] = other.policy.waited, other.policy.n_started
         return continued
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return the promised start and the slack of each job."""
-        self.policy.warn_of_queues(set(self.workload.queue[: state.at[ARRIVED]].tolist()))
+        self.policy.warn_of_queues(set(self.workload.queue[: state.at.arrived].tolist()))
         return {**super().columns(state), "slack": state.policy.slack}

@@ -16,13 +16,7 @@ from workloadkit.simulation.machine.ledger import ANY_ROOM
 from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 they act on the plan
-    KEPT,
-    LEFT_HIGH,
-    LEFT_LOW,
-    LEFT_ROOM,
-    NEXT_START,
-    VOID,
-    WAIT,
+    PromisesAt,
     allocate,
     end_taken,
     find_slot,
@@ -38,7 +32,6 @@ from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 
 )
 from workloadkit.simulation.policies.conservative.plan import Plan, settle, settle_at, take_out
 from workloadkit.simulation.policies.conservative.slots import NONE, Slots
-from workloadkit.simulation.state import ARRIVED
 
 
 class Slacks(NamedTuple):
@@ -46,7 +39,7 @@ class Slacks(NamedTuple):
 
     Parameters
     ----------
-    waiting, reserved, promised, ended, plan, slots, compression, when, at
+    waiting, reserved, promised, ended, plan, slots, compression, at
         As in `conservative.kernel.Promises`.
     factor : float
         Slack in mean waits.
@@ -76,8 +69,7 @@ class Slacks(NamedTuple):
     plan: Plan
     slots: Slots
     compression: int
-    when: NDArray
-    at: NDArray[np.int64]
+    at: PromisesAt
     factor: float
     by_slowdown: bool
     machine: int
@@ -104,7 +96,7 @@ def new_slacks(
     n_jobs, dtype = submit.size, submit.dtype
     depth = min(depth, n_jobs)
     promises = new_promises(submit, machine, compression)
-    promises.at[VOID] = True  # jobs of another policy arrive at once; their promises are new
+    promises.at.void = True  # jobs of another policy arrive at once; their promises are new
     return Slacks(
         **promises._asdict(),
         factor=factor,
@@ -147,23 +139,23 @@ def starts(state, job, now):
 def finish(state, new, now):
     """Reserve for new jobs, which may move others, and start jobs with a reservation now."""
     policy = state.policy
-    if policy.at[KEPT]:
-        for job in range(new, state.at[ARRIVED]):
+    if policy.at.kept:
+        for job in range(new, state.at.arrived):
             begin = place_first(state, job, now)
-            if not policy.at[VOID] and now < begin < state.never:
+            if not policy.at.void and now < begin < state.never:
                 _improve(state, job, now)
                 policy.promised[job] = policy.reserved[job]
             wait(state, job)
-    if policy.when[NEXT_START] <= now:
+    if policy.at.next_start <= now:
         start_due(state, now)
 
 
 @bare
 def _improve(state, new, now):
     """Move the jobs with the latest reservations, as long as that is cheaper."""
-    policy, when, reserved, later = (
+    policy, at, reserved, later = (
         state.policy,
-        state.policy.when,
+        state.policy.at,
         state.policy.reserved,
         state.policy.later,
     )
@@ -186,7 +178,7 @@ def _improve(state, new, now):
         reserved[new] = policy.best[new_at]
         for i in range(cheapest, count):
             reserved[later[i]] = policy.best[i]
-        when[LEFT_LOW], when[LEFT_HIGH], policy.at[LEFT_ROOM] = now, state.never, ANY_ROOM
+        at.left_low, at.left_high, at.left_room = now, state.never, ANY_ROOM
     _settle_again(state, new, now)
     for i in range(first, count):
         _settle_again(state, later[i], now)
@@ -206,7 +198,7 @@ def _list_later(state, now):
     """List the jobs with the latest reservations, in the order of these; return how many."""
     policy, reserved, later = state.policy, state.policy.reserved, state.policy.later
     count, depth = 0, state.policy.later.size - 1
-    for i in range(policy.at[WAIT]):
+    for i in range(policy.at.wait):
         job = policy.waiting[i]
         begin = reserved[job]
         if not now < begin < state.never or (count == depth and begin < reserved[later[0]]):

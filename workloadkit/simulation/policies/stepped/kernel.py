@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.agenda import OVERFLOWS
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.loop import play, player
 from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.machine.ledger import fits, may_pass, passes, reserve, start_job
@@ -23,7 +23,6 @@ from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import arrivals
 from workloadkit.simulation.policies.arrivals import (
-    COUNT,
     WaitingList,
     any_fits,
     forget_started,
@@ -36,8 +35,13 @@ from workloadkit.simulation.policies.stepped import NoDecisionError, Stepped
 from workloadkit.simulation.state import OVER, State, running_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
-# Places in Steps.at: decisions that are followed, and given; whether another one is pending.
-FOLLOWED, GIVEN, PENDING = range(3)
+
+class StepsAt(Record):
+    """The state of the decisions."""
+
+    followed: int  # decisions that are followed
+    given: int
+    pending: bool  # whether another one is pending
 
 
 class Steps(NamedTuple):
@@ -52,7 +56,7 @@ class Steps(NamedTuple):
         Where each decision begins in `places`, and where the last one ends.
     backfills : bool
         Whether jobs may overtake.
-    at : ndarray of int64, shape (3,)
+    at : record
     shown : ndarray of float64, shape (window, 3)
         With each pending decision filled with submit, estimate and processors of the first waiting
         jobs, and with 0 processors behind them.
@@ -62,7 +66,7 @@ class Steps(NamedTuple):
     places: NDArray[np.int64]
     first: NDArray[np.int64]
     backfills: bool
-    at: NDArray[np.int64]
+    at: StepsAt
     shown: NDArray[np.float64]
 
 
@@ -75,13 +79,13 @@ plans_void = arrivals.plans_void
 @inline
 def must_return(state, what, now):
     """Whether a decision is pending."""
-    return state.policy.at[PENDING] != 0
+    return state.policy.at.pending != 0
 
 
 @inline
 def pass_is_open(state, what, now):
     """Whether the loop returned in the middle of a pass."""
-    return state.policy.at[PENDING] != 0
+    return state.policy.at.pending != 0
 
 
 @inline
@@ -101,18 +105,18 @@ def allocate(state, new, now):
 def _follow_all(state, now):
     """Follow decisions until the pass is over or needs another one."""
     queue, at = state.policy.queue, state.policy.at
-    at[PENDING] = 0
+    at.pending = 0
     while any_fits(state, 0, now):
-        if queue.at[COUNT] == 1:
+        if queue.at.count == 1:
             start_job(state, queue.waiting[0], now)
-            queue.at[COUNT] = 0
-        elif at[FOLLOWED] == at[GIVEN]:
-            at[PENDING] = 1
+            queue.at.count = 0
+        elif at.followed == at.given:
+            at.pending = 1
             _show(state)
             break
         else:
-            at[FOLLOWED] += 1
-            if not _follow(state, at[FOLLOWED] - 1, now):
+            at.followed += 1
+            if not _follow(state, at.followed - 1, now):
                 break
 
 
@@ -121,7 +125,7 @@ def _show(state):
     """Show the first waiting jobs."""
     queue, jobs, shown = state.policy.queue, state.jobs, state.policy.shown
     for place in range(shown.shape[0]):
-        if place < queue.at[COUNT]:
+        if place < queue.at.count:
             job = queue.waiting[place]
             shown[place, 0], shown[place, 1] = jobs.submit[job], jobs.estimate[job]
             shown[place, 2] = jobs.procs[job]
@@ -143,7 +147,7 @@ def _follow(state, which, now):
         reserve(state, waiting[places[place]], now)
         for listed in range(place + 1, last):
             _start_if_harmless(state, places[listed], now)
-        for other in range(steps.queue.at[COUNT]):
+        for other in range(steps.queue.at.count):
             # again the head and those listed, which are refused again
             _start_if_harmless(state, other, now)
     forget_started(steps.queue)
@@ -191,7 +195,7 @@ class CompiledStepped(CompiledPolicy):
             np.append(flat, np.zeros(max(n_jobs - flat.size, 0), np.int64)),
             np.array([*first, 0]),  # room for one decision
             self.policy.backfill != "none",
-            np.array([0, len(decisions), 0]),
+            StepsAt(given=len(decisions)),
             np.empty((0, 3)),
         )
         return state._replace(policy=steps, **overtaking_of(self.policy)._asdict())
@@ -201,7 +205,7 @@ class CompiledStepped(CompiledPolicy):
         state = self.begin(state)
         while play(state) != OVER and not _overflows(state):
             state = self.hardware.go_on(state)
-            if state.policy.at[PENDING]:
+            if state.policy.at.pending:
                 raise NoDecisionError(PausedState(self, state))
         return state
 
@@ -223,12 +227,12 @@ class PausedState:
         steps, count = self.state.policy, len(places)
         steps.places[:count] = places
         steps.first[:2] = 0, count
-        steps.at[:2] = 0, 1
+        steps.at.followed, steps.at.given = 0, 1
         while self._play() != OVER:
             if (state := self.how.hardware.go_on(self.state)) is not self.state:
                 self.state = state
                 del self._play
-            if state.policy.at[PENDING]:
+            if state.policy.at.pending:
                 return not self.lacks_room
         return False
 
@@ -261,7 +265,7 @@ class PausedState:
     @property
     def n_waiting(self) -> int:
         """Number of waiting jobs."""
-        return int(self.state.policy.queue.at[COUNT])
+        return int(self.state.policy.queue.at.count)
 
     def waiting(self) -> dict[str, NDArray]:
         """Return the waiting jobs."""
@@ -290,4 +294,4 @@ class PausedState:
 
 def _overflows(state: State) -> bool:
     """Whether the tables of users who react have overflowed."""
-    return state.users is not None and bool(state.users.agenda.at[OVERFLOWS])
+    return state.users is not None and bool(state.users.agenda.at.overflows)

@@ -10,8 +10,7 @@ from workloadkit._kernels.compile import chosen_by_type, interpreted, kernel, na
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.loop import go_on, play
-from workloadkit.simulation.policies.arrivals import COUNT
-from workloadkit.simulation.policies.stepped.kernel import FOLLOWED, GIVEN, PENDING, PausedState
+from workloadkit.simulation.policies.stepped.kernel import PausedState
 from workloadkit.simulation.state import State
 
 
@@ -35,17 +34,20 @@ class Together:
         n_states = len(paused)
         self.shown = np.zeros((n_states, window, 3))
         self._places = np.zeros((n_states, 1), np.int64)
-        self._at = np.array([each.state.policy.at for each in paused])
+        self._at = np.stack([each.state.policy.at.memory for each in paused])
         self._clock = np.array([each.state.clock for each in paused])
         first = np.array([0, 1])
         self.states = [
             each.state._replace(
-                policy=each.state.policy._replace(places=places, first=first, at=at, shown=shown),
-                clock=clock,
+                policy=each.state.policy._replace(
+                    places=self._places[i],
+                    first=first,
+                    at=each.state.policy.at.over(self._at[i, ...]),
+                    shown=self.shown[i],
+                ),
+                clock=self._clock[i],
             )
-            for each, places, at, shown, clock in zip(
-                paused, self._places, self._at, self.shown, self._clock, strict=True
-            )
+            for i, each in enumerate(paused)
         ]
         self._show()
         if not interpreted():
@@ -63,14 +65,14 @@ class Together:
         """Show the decisions that are pending at the beginning."""
         for state, shown in zip(self.states, self.shown, strict=True):
             jobs, queue = state.jobs, state.policy.queue
-            waiting = queue.waiting[: min(queue.at[COUNT], len(shown))]
+            waiting = queue.waiting[: min(queue.at.count, len(shown))]
             for column, values in enumerate((jobs.submit, jobs.estimate, jobs.procs)):
                 shown[: waiting.size, column] = values[waiting]
 
     @property
     def pending(self) -> NDArray[np.bool_]:
         """Whether each simulation waits for a decision."""
-        return self._at[:, PENDING] != 0
+        return self._at["pending"].copy()
 
     @property
     def now(self) -> NDArray:
@@ -80,7 +82,7 @@ class Together:
     def go_on(self, places: NDArray[np.int64]) -> None:
         """Continue all simulations, each with a head."""
         self._places[:, 0] = places
-        self._at[:, FOLLOWED], self._at[:, GIVEN] = 0, 1
+        self._at["followed"], self._at["given"] = 0, 1
         if interpreted():
             for state in self.states:
                 play(state)

@@ -15,9 +15,8 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
-from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, MORE, NEW, SMALLEST, Queue
+from workloadkit.simulation.policies.dynamic import Queue, QueueAt
 from workloadkit.simulation.queue import unlink
-from workloadkit.simulation.state import ARRIVED
 
 # Priorities of users and jobs under the User Priority Scheduler.
 
@@ -41,11 +40,16 @@ def work(estimate, procs):
 # Whole numbers up to this, and their sums, are exact in float64.
 EXACT = 2.0**53
 
-# Places in Queue.at: number of listed users; position of backfilling: place of the user, and the
-# next job; the smallest job that was refused.
-N_LISTED, PLACE, NEXT, LEAST = MORE, MORE + 1, MORE + 2, MORE + 3
-
 _priority, _work = inline(priority), inline(work)
+
+
+class RingsAt(QueueAt):
+    """What the queue remembers, also with trees."""
+
+    n_listed: int  # users that are listed
+    place: int  # where backfilling is: the place of the user
+    next: int  # and the next job
+    least: int  # the smallest job that was refused
 
 
 class UserRanking(NamedTuple):
@@ -146,9 +150,9 @@ def _list(state, user):
     """Add a user to the ranking."""
     ranking, at = state.policy.ranking, state.policy.queue.at
     if ranking.place_of[user] < 0:
-        ranking.place_of[user] = at[N_LISTED]
-        ranking.order[at[N_LISTED]] = user
-        at[N_LISTED] += 1
+        ranking.place_of[user] = at.n_listed
+        ranking.order[at.n_listed] = user
+        at.n_listed += 1
 
 
 @inline
@@ -172,7 +176,7 @@ def rank(state, what, now):
     if ranking.by_load:
         _sum_loads(state)
     kept = 0
-    for place in range(at[N_LISTED]):
+    for place in range(at.n_listed):
         user = order[place]
         if after[n_jobs + user] == n_jobs + user:
             place_of[user] = -1
@@ -188,14 +192,14 @@ def rank(state, what, now):
         order[spot] = user
         place_of[user] = spot
         kept += 1
-    at[N_LISTED] = kept
+    at.n_listed = kept
 
 
 @inline
 def _sum_loads(state):
     """Sum the waiting work of users, in the order of arrival, where it is unknown."""
     ranking, after, jobs = state.policy.ranking, state.policy.queue.after, state.jobs
-    for place in range(state.policy.queue.at[N_LISTED]):
+    for place in range(state.policy.queue.at.n_listed):
         user = ranking.order[place]
         if ranking.is_stale[user]:
             ranking.is_stale[user] = False
@@ -212,7 +216,7 @@ def first_in_order(state, what, now):
     """Return the job of the highest priority; ties by arrival."""
     ranking, queue, submit = state.policy.ranking, state.policy.queue, state.jobs.submit
     best, highest = -1, -1.0
-    for place in range(queue.at[N_LISTED]):
+    for place in range(queue.at.n_listed):
         job = queue.after[submit.size + ranking.order[place]]
         if job < submit.size:
             priority = _priority(ranking.alpha, place + 1, now - submit[job])
@@ -226,13 +230,13 @@ def backfill_all(state, what, now):
     """Return the first job, by user and arrival, that may pass the head."""
     order, procs = state.policy.ranking.order, state.jobs.procs
     after, at, n_jobs = state.policy.queue.after, state.policy.queue.at, state.start.size
-    if not at[AGAIN]:
-        at[PLACE], at[NEXT], at[LEAST] = 0, after[n_jobs + order[0]], at[HEAD]
-    place, job, least, n_listed = at[PLACE], at[NEXT], at[LEAST], at[N_LISTED]
+    if not at.again:
+        at.place, at.next, at.least = 0, after[n_jobs + order[0]], at.head
+    place, job, least, n_listed = at.place, at.next, at.least, at.n_listed
     while place < n_listed:
         while job < n_jobs:
-            if job != at[HEAD] and may_pass(state, job, now):
-                at[PLACE], at[NEXT], at[LEAST] = place, after[job], least
+            if job != at.head and may_pass(state, job, now):
+                at.place, at.next, at.least = place, after[job], least
                 return job
             if procs[job] < procs[least]:
                 least = job
@@ -240,7 +244,7 @@ def backfill_all(state, what, now):
         place += 1
         if place < n_listed:
             job = after[n_jobs + order[place]]
-    at[SMALLEST] = least
+    at.smallest = least
     return -1
 
 
@@ -248,18 +252,18 @@ def backfill_all(state, what, now):
 def backfill_new(state, what, now):
     """Return the first new job, by user and arrival, that may pass the head."""
     ranking, at = state.policy.ranking, state.policy.queue.at
-    if not at[AGAIN]:
-        at[PLACE], at[NEXT] = 0, -1
+    if not at.again:
+        at.place, at.next = 0, -1
     best, best_place = -1, 0
-    for job in range(at[NEW], state.at[ARRIVED]):
+    for job in range(at.new, state.at.arrived):
         place = ranking.place_of[ranking.user[job]]
         if (
-            (place > at[PLACE] or (place == at[PLACE] and job > at[NEXT]))
+            (place > at.place or (place == at.place and job > at.next))
             and (best < 0 or place < best_place)
             and may_pass(state, job, now)
         ):
             best, best_place = job, place
-    at[PLACE], at[NEXT] = best_place, best
+    at.place, at.next = best_place, best
     return best
 
 

@@ -11,18 +11,16 @@ from workloadkit.simulation.classes import Classes, sort_into_classes
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
-from workloadkit.simulation.policies.dynamic import AGAIN, HEAD, SMALLEST, LongQueuePolicy, Queue
+from workloadkit.simulation.policies.dynamic import LongQueuePolicy, Queue
 from workloadkit.simulation.policies.user_priority import kernel as rings
 from workloadkit.simulation.policies.user_priority.kernel import (
-    LEAST,
-    N_LISTED,
-    PLACE,
     Rings,
+    RingsAt,
     UserRanking,
     new_ranking,
 )
 from workloadkit.simulation.queue import margin, next_leaf, set_leaf
-from workloadkit.simulation.state import ARRIVED, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -137,10 +135,10 @@ def backfill_all(state, what, now):
     """Return the first job, by user and arrival, that may pass the head."""
     trees, at, classes = state.policy, state.policy.queue.at, state.policy.classes
     size, limit = classes.size, state.machine.shadow[0] - now + trees.slack
-    if not at[AGAIN]:
-        at[PLACE], at[LEAST] = 0, at[HEAD]
-    while at[PLACE] < at[N_LISTED]:
-        user = trees.ranking.order[at[PLACE]]
+    if not at.again:
+        at.place, at.least = 0, at.head
+    while at.place < at.n_listed:
+        user = trees.ranking.order[at.place]
         c = trees.smallest[user]
         if c >= 0:
             if has_room(state, FREE, size[c]) and (
@@ -149,10 +147,10 @@ def backfill_all(state, what, now):
                 job = _first_of_user(state, user, now)
                 if job < state.start.size:
                     return job
-            if size[c] < state.jobs.procs[at[LEAST]]:
-                at[LEAST] = classes.member[classes.first[c]]
-        at[PLACE] += 1
-    at[SMALLEST] = at[LEAST]
+            if size[c] < state.jobs.procs[at.least]:
+                at.least = classes.member[classes.first[c]]
+        at.place += 1
+    at.smallest = at.least
     return -1
 
 
@@ -221,13 +219,13 @@ class CompiledUserPriority(LongQueuePolicy):
             by_load=self.by_load,
             whole_seconds=state.jobs.submit.dtype.kind == "i",
         )
-        return self.with_queue(state, Rings(self.empty_queue(state, n_users), ranking))
+        return self.with_queue(state, Rings(self.empty_queue(state, RingsAt(), n_users), ranking))
 
     def continue_from(self, state: State, other: State, low: int) -> State:
         """Return the state with the latest submissions of users in another one."""
         state = self.take_over(state, other, low)
         if not self.by_load:
-            n_there, mine, theirs = state.at[ARRIVED], state.policy.ranking, other.policy.ranking
+            n_there, mine, theirs = state.at.arrived, state.policy.ranking, other.policy.ranking
             mine.key[mine.user[:n_there]] = theirs.key[theirs.user[low : low + n_there]]
         return state
 

@@ -31,7 +31,7 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.varying import groups, kernel
-from workloadkit.simulation.state import N_WAITING, State
+from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
@@ -292,7 +292,7 @@ class CompiledVarying(CompiledPolicy):
         if self.group is None:
             by_limit = self.order.code == SCORE  # which may contain it
             self.group = groups.find_groups(state.jobs, by_limit=by_limit)
-        few = min(self.long_queue, state.at[N_WAITING]) // 2
+        few = min(self.long_queue, state.at.n_waiting) // 2
         return state._replace(policy=groups.as_groups(state, self.group, few))
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.compiled_orders import value_of, varying_value
 from workloadkit.simulation.machine.ledger import (
     FREE,
@@ -29,13 +30,17 @@ from workloadkit.simulation.machine.ledger import (
 )
 from workloadkit.simulation.orders import SCORE
 from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.policies.arrivals import COUNT, LOOK, WaitingList
+from workloadkit.simulation.policies.arrivals import WaitingList
 from workloadkit.simulation.policies.arrivals import job_left as leave_list
 from workloadkit.simulation.policies.varying.kernel import VaryingList
-from workloadkit.simulation.state import ARRIVED, N_WAITING, Jobs, State
+from workloadkit.simulation.state import Jobs, State
 
-# Places in Groups.at: groups with waiting jobs; lower bound of the size of waiting jobs.
-N_GROUPS, SMALLEST = range(2)
+
+class _At(Record):
+    """What is known of the groups."""
+
+    n_groups: int  # groups with waiting jobs
+    smallest: int  # lower bound of the size of waiting jobs
 
 
 class WaitingGroups(NamedTuple):
@@ -81,7 +86,7 @@ class Groups(NamedTuple):
         Places of groups whose first job may still be backfilled.
     few : int
         With fewer waiting jobs a list is faster.
-    at : ndarray of int64, shape (2,)
+    at : record
     """
 
     line: VaryingList
@@ -92,7 +97,7 @@ class Groups(NamedTuple):
     present: WaitingGroups
     candidate: NDArray[np.int64]
     few: int
-    at: NDArray[np.int64]
+    at: _At
 
 
 def find_groups(jobs: Jobs, *, by_limit: bool = False) -> NDArray[np.int64]:
@@ -119,7 +124,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
     line, submit = state.policy, state.jobs.submit
     n_groups = int(group.max()) + 1
     whole: Any = partial(np.empty, n_groups, np.int64)
-    line.queue.at[LOOK] = True
+    line.queue.at.look = True
     return Groups(
         line=line,
         queue=line.queue,
@@ -137,7 +142,7 @@ def as_groups(state: State, group: NDArray[np.int64], few: int) -> Groups:
         ),
         candidate=whole(),
         few=few,
-        at=np.array([0, np.iinfo(np.int64).max]),
+        at=_At(smallest=np.iinfo(np.int64).max),
     )
 
 
@@ -145,26 +150,26 @@ def as_line(state: State) -> VaryingList:
     """Return a list with the waiting jobs of a state with `Groups`."""
     groups, queue = state.policy, state.policy.queue
     waiting = []
-    for job in groups.present.first[: groups.at[N_GROUPS]].tolist():
+    for job in groups.present.first[: groups.at.n_groups].tolist():
         while job >= 0:
             waiting.append(job)
             job = int(groups.next[job])
     queue.waiting[: len(waiting)] = sorted(waiting)
-    queue.at[COUNT], queue.at[LOOK] = len(waiting), True
+    queue.at.count, queue.at.look = len(waiting), True
     return groups.line
 
 
 @inline
 def job_ended(state, job, now):
     """Request a look for jobs that fit."""
-    state.policy.queue.at[LOOK] = True
+    state.policy.queue.at.look = True
 
 
 @inline
 def job_left(state, job, now):
     """Remove a cancelled job from the list, or else from its group."""
     groups, present = state.policy, state.policy.present
-    if groups.queue.at[COUNT] > 0:
+    if groups.queue.at.count > 0:
         leave_list(state, job, now)
         return
     place, behind = groups.place[groups.group[job]], groups.next[job]
@@ -186,22 +191,22 @@ def job_left(state, job, now):
 @inline
 def must_return(state, what, now):
     """Whether the queue is short enough for a list."""
-    return state.at[N_WAITING] < state.policy.few
+    return state.at.n_waiting < state.policy.few
 
 
 @inline
 def allocate(state, new, now):
     """Start jobs in order while they fit, then backfill."""
     groups, at, queue_at = state.policy, state.policy.at, state.policy.queue.at
-    for place in range(queue_at[COUNT]):
+    for place in range(queue_at.count):
         _join(state, groups.queue.waiting[place])
-    queue_at[COUNT] = 0
-    for job in range(new, state.at[ARRIVED]):
+    queue_at.count = 0
+    for job in range(new, state.at.arrived):
         _join(state, job)
-    if not has_room(state, FREE, at[SMALLEST]):
+    if not has_room(state, FREE, at.smallest):
         return
-    at[SMALLEST] = _smallest(groups)
-    if not has_room(state, FREE, at[SMALLEST]):
+    at.smallest = _smallest(groups)
+    if not has_room(state, FREE, at.smallest):
         return
     head = _evaluate(state, now)
     while head >= 0 and fits(state, groups.present.first[head], now):
@@ -221,12 +226,12 @@ def _join(state, job):
     group = groups.group[job]
     place = groups.place[group]
     if place < 0:
-        place = at[N_GROUPS]
-        at[N_GROUPS] = place + 1
+        place = at.n_groups
+        at.n_groups = place + 1
         groups.place[group], present.group[place], present.first[place] = place, group, job
         present.submit[place], present.procs[place] = state.jobs.submit[job], state.jobs.procs[job]
         present.estimate[place] = state.jobs.estimate[job]
-        at[SMALLEST] = min(at[SMALLEST], state.jobs.procs[job])
+        at.smallest = min(at.smallest, state.jobs.procs[job])
     else:
         groups.next[present.last[place]] = job
     groups.next[job], present.last[place] = -1, job
@@ -236,8 +241,8 @@ def _join(state, job):
 def _leave(groups, place):
     """Remove a group without waiting jobs; the last one takes its place."""
     present, at = groups.present, groups.at
-    last = at[N_GROUPS] - 1
-    at[N_GROUPS] = last
+    last = at.n_groups - 1
+    at.n_groups = last
     groups.place[present.group[place]] = -1
     if place < last:
         groups.place[present.group[last]] = place
@@ -251,7 +256,7 @@ def _leave(groups, place):
 def _smallest(groups):
     """Return the processors of the smallest waiting job."""
     procs, smallest = groups.present.procs, np.iinfo(np.int64).max
-    for place in range(groups.at[N_GROUPS]):
+    for place in range(groups.at.n_groups):
         smallest = min(smallest, procs[place])
     return smallest
 
@@ -260,7 +265,7 @@ def _smallest(groups):
 def _evaluate(state, now):
     """Evaluate the first job of each group; return the place of the group that comes first."""
     groups, value = state.policy, state.policy.present.value
-    for place in range(groups.at[N_GROUPS]):
+    for place in range(groups.at.n_groups):
         value[place] = _value_of_first(state, place, now)
     return _foremost(groups)
 
@@ -279,7 +284,7 @@ def _value_of_first(state, place, now):
 def _foremost(groups):
     """Return the place of the group whose first job comes first, ties by arrival; -1 for none."""
     value, first = groups.present.value, groups.present.first
-    count = groups.at[N_GROUPS]
+    count = groups.at.n_groups
     found = 0 if count > 0 else -1
     for place in range(1, count):
         if value[place] < value[found] or (
@@ -311,7 +316,7 @@ def _backfill(state, now):
     groups, present, candidate = state.policy, state.policy.present, state.policy.candidate
     procs, first = present.procs, present.first
     n = 0
-    for place in range(groups.at[N_GROUPS]):
+    for place in range(groups.at.n_groups):
         if has_room(state, FREE, procs[place]) and may_pass(state, first[place], now):
             candidate[n] = place
             n += 1
@@ -332,7 +337,7 @@ def _backfill(state, now):
                 kept += 1
         n = kept
     if emptied:
-        for place in range(groups.at[N_GROUPS] - 1, -1, -1):
+        for place in range(groups.at.n_groups - 1, -1, -1):
             if first[place] < 0:
                 _leave(groups, place)
 

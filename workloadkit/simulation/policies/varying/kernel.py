@@ -35,7 +35,6 @@ from workloadkit.simulation.orders import (
 )
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
-    COUNT,
     WaitingList,
     forget_started,
     job_ended,
@@ -167,7 +166,7 @@ def _follow(state, what, job, now):
 def must_return(state, what, now):
     """Whether the queue is long, and patience is exhausted."""
     line = state.policy
-    return line.patience[0] <= 0 and line.queue.at[COUNT] > line.long_queue
+    return line.patience[0] <= 0 and line.queue.at.count > line.long_queue
 
 
 @inline
@@ -189,7 +188,7 @@ def allocate(state, new, now):
 @inline
 def _evaluate(state, now):
     """Evaluate the waiting jobs."""
-    line, count = state.policy, state.policy.queue.at[COUNT]
+    line, count = state.policy, state.policy.queue.at.count
     waiting, value = line.queue.waiting, line.value
     if count > line.long_queue:
         line.patience[0] -= count
@@ -204,7 +203,7 @@ def _foremost(line):
     """Return the place of the job that comes first, ties by arrival; -1 for none."""
     waiting, value = line.queue.waiting, line.value
     first = -1
-    for place in range(line.queue.at[COUNT]):
+    for place in range(line.queue.at.count):
         if waiting[place] >= 0 and (first < 0 or value[place] < value[first]):
             first = place
     return first
@@ -224,7 +223,7 @@ def _backfill(state, head, now):
     line = state.policy
     waiting, value, rank, candidate = line.queue.waiting, line.value, line.rank, line.candidate
     n = 0
-    for place in range(line.queue.at[COUNT]):
+    for place in range(line.queue.at.count):
         job = waiting[place]
         if job >= 0 and place != head and may_pass(state, job, now):
             candidate[n] = place

@@ -18,6 +18,7 @@ from workloadkit._kernels.local_time import (
     next_beginning,
     seconds,
 )
+from workloadkit._kernels.record import Record
 from workloadkit.simulation.parts import register_functions
 
 # Lists of values, for a released batch that is the first or a later one of its session. Odd numbers
@@ -26,8 +27,14 @@ WITHIN, BETWEEN = 0, 2
 
 CONTINUES, BY_THE_MINUTE = 0.8, 0.05  # Shmueli's probability: 0.8 / (0.05 r + 1)
 
-# Places in DrawingState.counts.
-BORROWED, LEFT, CONTINUED, ABORTED = range(4)
+
+class DrawingCounts(Record):
+    """What is drawn."""
+
+    borrowed: int  # values drawn from others
+    left: int  # users who left
+    continued: int  # sessions
+    aborted: int  # sessions
 
 
 class DrawingState(NamedTuple):
@@ -45,8 +52,7 @@ class DrawingState(NamedTuple):
         Whether jobs of the previous batch have ended.
     response_of_last, response : ndarray of float64, shape (n_users,)
         Of the previous batch, if known: of the job submitted last, of the last to end. [s]
-    counts : ndarray of int64, shape (4,)
-        Values drawn from others; users who left; sessions continued, and not.
+    counts : record
     """
 
     value: NDArray
@@ -55,7 +61,7 @@ class DrawingState(NamedTuple):
     ended: NDArray[np.bool_]
     response_of_last: NDArray[np.float64]
     response: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: DrawingCounts
 
 
 @bare
@@ -123,7 +129,7 @@ def draw(users, who, kind):
     first = drawing.first_value[kind]
     low, high = first[member], first[member + 1]
     if low == high:
-        drawing.counts[BORROWED] += 1
+        drawing.counts.borrowed += 1
         low, high = first[0], first[-1]
         if low == high:
             return 0.0
@@ -175,9 +181,9 @@ def arrival(users, released, now):
     free = float(now)
     if is_active(local, *hours):
         if continues_session(users, response(users, who, batch - 1, behaviour.of_last, now)):
-            counts[CONTINUED] += 1
+            counts.continued += 1
             return now + draw(users, who, WITHIN + by_end)
-        counts[ABORTED] += 1
+        counts.aborted += 1
         free = now + draw(users, who, BETWEEN + by_end)
         local = local_time(zone.begins, zone.offsets, zone.start, free)
         if is_active(local, *hours):

@@ -15,9 +15,6 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.local_time import ZoneArrays, local_time, seconds
 from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.users.batches.drawing_kernel import (
-    ABORTED,
-    CONTINUED,
-    LEFT,
     WITHIN,
     DrawingState,
     continues_session,
@@ -88,9 +85,9 @@ def arrival(users, released, now):
         if not goes_on:
             planned = begin
     if goes_on:
-        counts[CONTINUED] += 1
+        counts.continued += 1
     elif at_work:
-        counts[ABORTED] += 1
+        counts.aborted += 1
     _use(users, who, planned)
     return planned
 
@@ -99,7 +96,7 @@ def arrival(users, released, now):
 def _leaves(users, waited):
     """Whether a user leaves for good after waiting this long."""
     if waited > users.behaviour.leave:
-        users.behaviour.drawing.counts[LEFT] += 1
+        users.behaviour.drawing.counts.left += 1
         return True
     return False
 

@@ -304,7 +304,7 @@ def flow(
 
 
 def _drawing(present: Present) -> Any:
-    from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
+    from workloadkit.simulation.users.batches.drawing_kernel import DrawingCounts, DrawingState
 
     member = present.users.member
     if times_between_batches not in present.kept:
@@ -319,7 +319,7 @@ def _drawing(present: Present) -> Any:
         ended=np.zeros(first_ended[-1], np.bool_),
         response_of_last=np.zeros(member.size),
         response=np.zeros(member.size),
-        counts=np.zeros(4, np.int64),
+        counts=DrawingCounts(),
     )
 
 

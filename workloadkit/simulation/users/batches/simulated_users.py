@@ -176,7 +176,7 @@ class SimulatedBatchUsers:
         )
         notes = {"session": self.present.activities.session[batch], "batch": batch}
         drawing = getattr(tables.users.behaviour, "drawing", None)
-        counts = {} if drawing is None else dict(zip(COUNTED, drawing.counts.tolist(), strict=True))
+        counts = {} if drawing is None else {x: getattr(drawing.counts, x) for x in COUNTED}
         return workload, notes, self._history(counts)
 
     def report_plain(self, users: list[User]) -> dict[str, Any]:

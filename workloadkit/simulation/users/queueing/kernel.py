@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.agenda import OVERFLOWS, UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit._kernels.record import Record
+from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.state import queue_length
 
@@ -27,10 +28,15 @@ NEVER, CONSTANT, FALLING, HYPERBOLA, TABLE = range(5)
 # Forms of the mean think time: constant, one of two values, or linear between points.
 SAME, BREAKS, ON_LINES = range(3)
 
-# Places in QueueUsers.counts: open users that have arrived, jobs made, and their maximal number.
-N_ARRIVED, N_MADE, MOST = range(3)
-
 ARRIVALS = 0
+
+
+class QueueUserCounts(Record):
+    """What the users count."""
+
+    n_arrived: int  # open users that have arrived
+    n_made: int  # jobs made
+    most: int  # their maximal number, -1 for none
 
 
 class Needs(NamedTuple):
@@ -152,7 +158,7 @@ class QueueUsers(NamedTuple):
     needs : Needs
     again : Again
     made : MadeJobs
-    counts : ndarray of int64, shape (3,)
+    counts : record
     """
 
     agenda: Agenda
@@ -168,7 +174,7 @@ class QueueUsers(NamedTuple):
     needs: Needs
     again: Again
     made: MadeJobs
-    counts: NDArray[np.int64]
+    counts: QueueUserCounts
 
 
 @bare
@@ -195,7 +201,7 @@ def submit(users, jobs, place, item):
 @bare
 def job_ended(users, jobs, place, now):
     """Let the user of a job that has ended think, or leave."""
-    if users.counts[N_MADE] == users.counts[MOST]:
+    if users.counts.n_made == users.counts.most:
         return
     user = users.tables.user[place]
     response = now - jobs.submit[place]
@@ -211,11 +217,11 @@ def job_ended(users, jobs, place, now):
 def wake_up(users, jobs, who, now):
     """Submit a job of a user."""
     counts = users.counts
-    if counts[N_MADE] == counts[MOST]:
+    if counts.n_made == counts.most:
         return
     if who == ARRIVALS:
-        _make(users, users.n_closed + counts[N_ARRIVED], 0, now)
-        counts[N_ARRIVED] += 1
+        _make(users, users.n_closed + counts.n_arrived, 0, now)
+        counts.n_arrived += 1
         _await_arrival(users, now)
     elif queue_length(jobs) > users.longest:
         user = who - 1 if who <= users.n_closed else users.tables.user[who - 1 - users.n_closed]
@@ -261,9 +267,9 @@ def _on_lines(times, values, time):
 def _make(users, user, visit, now):
     """Create a job, and submit it now."""
     needs, made, rng = users.needs, users.made, users.rng
-    item = users.counts[N_MADE]
+    item = users.counts.n_made
     if item == made.run.size:
-        users.agenda.at[OVERFLOWS] = 1
+        users.agenda.at.overflows = 1
         return
     place = -1
     if needs.law == FIXED:
@@ -280,7 +286,7 @@ def _make(users, user, visit, now):
         place = int(rng.random() * needs.procs.size)
     made.user[item], made.visit[item] = user, visit
     made.run[item], made.procs[item] = run, needs.procs[place]
-    users.counts[N_MADE] += 1
+    users.counts.n_made += 1
     enter(users.agenda, now, 0 if users.by_event else UNNUMBERED + user, item)
 
 

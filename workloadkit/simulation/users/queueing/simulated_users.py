@@ -109,7 +109,7 @@ class SimulatedQueueUsers:
             needs=self._needs(),
             again=self._again(),
             made=kernels.MadeJobs(made_user, made_visit, made_procs, made_run),
-            counts=np.array([0, 0, -1 if self.jobs is None else self.jobs]),
+            counts=kernels.QueueUserCounts(most=-1 if self.jobs is None else self.jobs),
         )
         begin_all(users, submit.dtype)
         return synthetic_workload(submit, run, estimate, procs, user, queue, users)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.local_time import draw_shift, is_active, next_beginning
+from workloadkit._kernels.record import Record
 from workloadkit._kernels.site_samples import (
     Samples,
     continues,
@@ -23,8 +24,6 @@ from workloadkit._kernels.site_samples import (
     place_of,
 )
 from workloadkit.simulation.agenda import (
-    ARRIVED,
-    OVERFLOWS,
     UNNUMBERED,
     WAKE_UP,
     Agenda,
@@ -32,8 +31,17 @@ from workloadkit.simulation.agenda import (
 )
 from workloadkit.simulation.parts import register_functions
 
-# Places in SiteUsers.counts.
-PLANNED, SESSIONS, BATCHES, CONTINUED, ABORTED, SLEPT, LEFT = range(7)
+
+class SiteUserCounts(Record):
+    """What the users count."""
+
+    planned: int
+    sessions: int
+    batches: int
+    continued: int
+    aborted: int
+    slept: int
+    left: int
 
 
 class SiteBehaviour(NamedTuple):
@@ -144,7 +152,7 @@ class SiteUsers(NamedTuple):
     samples : Samples
     behaviour : Ways
     user_table : People
-    counts : ndarray of int64, shape (7,)
+    counts : record
     """
 
     agenda: Agenda
@@ -155,7 +163,7 @@ class SiteUsers(NamedTuple):
     samples: Samples
     behaviour: SiteBehaviour
     user_table: SiteUserTable
-    counts: NDArray[np.int64]
+    counts: SiteUserCounts
 
 
 @bare
@@ -201,14 +209,14 @@ def job_ended(users, jobs, place, now):
         return
     response = now - jobs.submit[place]
     if response > behaviour.leave:
-        counts[LEFT] += 1
+        counts.left += 1
     elif not _is_active(user_table, who, now):
         _sleep(users, who, now)
     elif response <= behaviour.patience and rng.random() < _chance(users, jobs, place, response):
-        counts[CONTINUED] += 1
+        counts.continued += 1
         _wake_later(users, who, now + draw_of(rng, samples.think, samples.first_think, pool))
     else:
-        counts[ABORTED] += 1
+        counts.aborted += 1
         user_table.opens[who] = True
         _wake_later(users, who, now + draw_of(rng, samples.pause, samples.first_pause, pool))
 
@@ -219,7 +227,7 @@ def _chance(users, jobs, place, response):
     who, fairness = users.tables.user[place], users.behaviour.fairness
     chance = continues(users.samples, users.user_table.pool[who], response)
     if fairness > 0:
-        chance *= 1 - fairness * _overtaken(jobs, place, users.agenda.at[ARRIVED])
+        chance *= 1 - fairness * _overtaken(jobs, place, users.agenda.at.arrived)
     return chance
 
 
@@ -256,7 +264,7 @@ def _is_active(user_table, who, now):
 def _sleep(users, who, now):
     """Let a user sleep until the working hours begin again."""
     user_table = users.user_table
-    users.counts[SLEPT] += 1
+    users.counts.slept += 1
     user_table.opens[who] = True
     begin = next_beginning(
         now, user_table.by_day[who], user_table.on_weekdays[who], user_table.moved[who]
@@ -282,17 +290,17 @@ def _submit_batch(users, who, now):
     )
     counts, rng = users.counts, users.rng
     if user_table.opens[who]:
-        user_table.session[who] = counts[SESSIONS]
-        counts[SESSIONS] += 1
+        user_table.session[who] = counts.sessions
+        counts.sessions += 1
         user_table.opens[who] = False
-    batch = counts[BATCHES]
-    counts[BATCHES] += 1
+    batch = counts.batches
+    counts.batches += 1
     pool = next_pool(rng, samples, now, user_table.pool[who])
     user_table.pool[who] = pool
     width = draw_of(rng, samples.width, samples.first_width, pool)
-    first = counts[PLANNED]
+    first = counts.planned
     if first + width > planned.user.size:  # no room: the run will be repeated
-        users.agenda.at[OVERFLOWS] = 1
+        users.agenda.at.overflows = 1
         return
     for item in range(first, first + width):
         _draw_job(samples, behaviour, user_table, rng, who)
@@ -303,7 +311,7 @@ def _submit_batch(users, who, now):
     if user_table.last[who] >= 0:
         planned.preceding[first] = user_table.last[who] + 1  # jobs are numbered from 1
         planned.think_time[first] = now - user_table.last_end[who]
-    counts[PLANNED] += width
+    counts.planned += width
     key = 0 if users.by_event else UNNUMBERED + who
     time = now
     for item in range(first, first + width):

@@ -306,15 +306,13 @@ class SimulatedSiteUsers:
                 session=np.zeros(n, np.int64),
                 opens=np.ones(n, np.bool_),
             ),
-            counts=np.zeros(7, np.int64),
+            counts=kernels.SiteUserCounts(),
         )
         begin_all(users, submit.dtype)
         return synthetic_workload(submit, run, estimate, procs, user, queue, users)
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:
         """Return the jobs that compiled users submitted, notes on them, and a history."""
-        from workloadkit.simulation.users.sites import kernel as kernels
-
         made, counts = tables.users.planned, tables.users.counts
         item = tables.users.tables.item[:n_jobs]
         workload = synthetic_workload(
@@ -334,7 +332,7 @@ class SimulatedSiteUsers:
         return (
             workload,
             notes,
-            self._history({name: int(counts[getattr(kernels, name.upper())]) for name in _COUNTED}),
+            self._history({name: getattr(counts, name) for name in _COUNTED}),
         )
 
     def report_plain(self, users: list[User]) -> dict[str, Any]:
