@@ -98,6 +98,13 @@ PREDICTORS = BuiltInParts(
     *("of_requests.Requested", "of_run_times.Exact", "last_two.LastTwo"),
     *("user_average.UserAverage", "same_job.SameJob", "quantile.Quantile"),
     *("of_requests.Factor", "of_run_times.FModel"),
+    others=("predictor.BuiltIn",),
+)
+
+POPULATIONS = BuiltInParts(
+    "workloadkit.simulation.populations",
+    *("population.Recorded", "resampled.Resampled"),
+    others=("resampled.ResampledUsers",),
 )
 
 USERS = BuiltInParts(
@@ -107,6 +114,7 @@ USERS = BuiltInParts(
     *("queueing.kinds.Poisson", "queueing.kinds.Think", "queueing.kinds.Cautious"),
     *("queueing.kinds.Mixed", "queueing.kinds.Reopen", "site=sites.DynamicSite"),
     *("sites.StaticSite",),
+    others=("batches.BatchUser", "batches.closed.CustomUsers"),
 )
 
 META_SCHEDULERS = BuiltInParts(

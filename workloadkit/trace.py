@@ -20,7 +20,6 @@ from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
 from workloadkit.job_columns import column_of, names_of
-from workloadkit.select import choose
 from workloadkit.window import Window, window_of
 
 if TYPE_CHECKING:
@@ -443,6 +442,8 @@ class Trace(Displayed):
         >>> trace.where("run<1h", since="1min").column("submit").tolist()
         [90.0]
         """
+        from workloadkit.select import choose
+
         choice = choose(self, expression, since, until)
         if not choice.keep.any():
             if choice.absent:

@@ -12,11 +12,11 @@ import workloadkit as wk
 from tests.workloadkit.parts import Fcfs, Script, submits
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import Arriving
-from workloadkit.simulation.engine import Simulation
 from workloadkit.simulation.engines import play_plain
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.plain import Machine, Pool
 from workloadkit.simulation.machine.pools import OnePool
+from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload

@@ -15,8 +15,9 @@ from tests.examples import examples
 from workloadkit import Header, ParameterError, Trace, WorkloadError
 from workloadkit._kernels.site_samples import Samples, continues, period_of
 from workloadkit.clock import WEEK
-from workloadkit.simulation.engine import Job, Simulation
+from workloadkit.simulation.engine import Job
 from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
 from workloadkit.simulation.users.sites.simulated_users import SiteContext, overtaken

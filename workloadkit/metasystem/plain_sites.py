@@ -18,12 +18,13 @@ from workloadkit.metasystem.prepared import MetaJobs, PreparedSite, PreparedSour
 from workloadkit.metasystem.rehearsal import Rehearsed, new_scheduler
 from workloadkit.metasystem.site_machines import ReservingMachine
 from workloadkit.metasystem.views import Published
-from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
+from workloadkit.simulation.engine import Job, Scheduler, User
 from workloadkit.simulation.engines import submitted
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.plain.events import UNCOUNTED, Event, EventQueue
 from workloadkit.simulation.plain.job import show
+from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.rules import SCHEDULER_WAKE_UP, SUBMISSION, TERMINATION, WAKE_UP
 from workloadkit.simulation.users.behaviour import Replay
 

@@ -12,7 +12,7 @@ built-in schedulers and users. The class of a scheduler declares what it support
 from typing import Any, Protocol, runtime_checkable
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.engine import HiddenError, Job, JobView, Scheduler, Simulation, User
+from workloadkit.simulation.engine import HiddenError, Job, JobView, Scheduler, User
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -26,6 +26,7 @@ from workloadkit.simulation.machine.ledger import (
 )
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.policies.arrivals import (
     WaitingList,
     forget_started,

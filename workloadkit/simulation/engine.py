@@ -15,6 +15,5 @@ The engine is in `workloadkit.simulation.plain`; this module has the names that 
 
 from workloadkit.simulation.plain.job import HiddenError, Job, JobView
 from workloadkit.simulation.plain.participants import Scheduler, User
-from workloadkit.simulation.plain.simulation import Simulation
 
-__all__ = ["HiddenError", "Job", "JobView", "Scheduler", "Simulation", "User"]
+__all__ = ["HiddenError", "Job", "JobView", "Scheduler", "User"]

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,24 @@ from numpy.typing import NDArray
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.settings.simulation import UtilityAt
-from workloadkit.simulation.engine import Job, Scheduler, Simulation, User
-from workloadkit.simulation.machine.described import Part
-from workloadkit.simulation.machine.outages import JoinedRuns, Runs
+from workloadkit.simulation.engine import Job, Scheduler, User
+from workloadkit.simulation.machine.hardware import is_reservable
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
-from workloadkit.simulation.machine.reservable import (
-    Reservable,
-    ReservableNodes,
-    ReservablePool,
-)
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
 from workloadkit.simulation.state import never
 from workloadkit.simulation.users.behaviour import SimulatedUsers
-from workloadkit.simulation.workload import Rules, Workload, never_starts, predictor_rng
-from workloadkit.simulation.workload.cancelled import CancelledJobs
+from workloadkit.simulation.workload import (
+    CancelledJobs,
+    Rules,
+    Workload,
+    never_starts,
+    predictor_rng,
+)
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.machine.described import Part
+    from workloadkit.simulation.machine.outages import Runs
 
 
 class EngineResult(NamedTuple):
@@ -64,6 +67,8 @@ def play_plain(
     utility_at: UtilityAt = "turnaround",
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
+    from workloadkit.simulation.plain.simulation import Simulation
+
     scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
     scheduler.name = name
     hardware: Any = rules.hardware or OnePool(rules.machine)
@@ -91,7 +96,7 @@ def play_plain(
     stored = simulation.hardware.runs
     outcome = Outcome(start, columns, scheduler.history())
     every = jobs
-    if isinstance(hardware, Reservable):
+    if is_reservable(hardware):
         every = sorted([*jobs, *simulation.inside], key=attrgetter("submit", "number"))
         place = {id(job): i for i, job in enumerate(every)}
         places = np.array([place[id(job)] for job in jobs], np.int64)
@@ -100,7 +105,7 @@ def play_plain(
         outcome = hardware.whole(outcome, places, submit, answer)
     rows = {job.view: row for row, job in enumerate(every)} if stored else {}
     runs = [run._replace(row=rows[view]) for view, run in stored]
-    if isinstance(hardware, ReservableNodes):
+    if hasattr(hardware, "runs_inside"):
         runs += hardware.runs_inside(machine.held, every)
     return every, outcome, runs
 
@@ -118,7 +123,7 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
         columns["left"] = state.cancellations.left
     outcome = Outcome(state.start, columns, how.history(state))
     jobs, hardware = state.jobs, how.hardware
-    if isinstance(hardware, ReservablePool):
+    if hardware.is_reservable:
         places, answer = hardware.arrived(state), state.users.answer
         outcome = outcome._replace(start=state.start[: places.size])
         outcome = hardware.whole(outcome, places, workload.submit, answer)
@@ -155,10 +160,11 @@ def _in_advance(predictor: Any) -> Any:
     return predictor.of_all if "of_all" in vars(newest) else None
 
 
-def joined(workload: Workload, played: Sequence[tuple[Part, EngineResult]]) -> EngineResult:
+def joined(workload: Workload, played: "Sequence[tuple[Part, EngineResult]]") -> EngineResult:
     """Return the results of the machines that served the jobs of a workload."""
     if len(played) == 1:
         return played[0][1]
+    from workloadkit.simulation.machine.outages import JoinedRuns
 
     def merged(values: Sequence[Any]) -> Any:
         """Return the values of all jobs, None where some are unknown."""
@@ -233,7 +239,7 @@ def play_users_compiled(
                 outcome=Outcome(start[order], _taken(columns, order), decided),
                 notes=_taken(notes, order),
             )
-            if isinstance(play.runs, Runs):
+            if _are_columns(play.runs):
                 play = play._replace(runs=replace(play.runs, rows=np.argsort(order)))
     return play
 
@@ -259,6 +265,11 @@ def without_cancelled(play: EngineResult, workload: Workload) -> EngineResult:
     )
 
 
+def _are_columns(runs: Any) -> "TypeGuard[Runs]":
+    """Whether runs are columns, as the compiled engine returns them."""
+    return hasattr(runs, "numbers")
+
+
 def _taken(columns: Mapping[str, NDArray], order: NDArray[np.int64]) -> dict[str, NDArray]:
     return {name: np.asarray(values)[order] for name, values in columns.items()}
 
@@ -281,7 +292,7 @@ def _finished(play: EngineResult, name: str, rules: Rules) -> EngineResult:
     if "lost" in play.outcome.columns:
         killed = workload.killed & ~play.outcome.columns["lost"]
         workload = replace(workload, killed=killed)
-    if isinstance(play.runs, Runs):
+    if _are_columns(play.runs):
         play = play._replace(runs=replace(play.runs, numbers=workload.job))
     return play._replace(workload=workload)
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,20 +14,13 @@ from workloadkit.errors import ParameterError, WorkloadWarning, parameter, plura
 from workloadkit.fields import MAX_PROCS
 from workloadkit.header import Header
 from workloadkit.io.machine import read_machine
-from workloadkit.io.outages import Outages, read_outages
-from workloadkit.io.reservations import ReservationRequests, read_reservations
 from workloadkit.machine.description import MachineDescription
 from workloadkit.settings import Simulate
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.machine.described import Described
-from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.outages import NumberedProcessors
+from workloadkit.simulation.machine.hardware import Hardware, is_described
 from workloadkit.simulation.machine.pools import OnePool
-from workloadkit.simulation.machine.reservable import ReservablePool
-from workloadkit.simulation.machine.shutdowns import Hold, holds_of, settle
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.populations import ResampledUsers
 from workloadkit.simulation.schedule.notes import name_of, users_noted
 from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
 from workloadkit.simulation.users import OpenUsers
@@ -35,6 +28,13 @@ from workloadkit.simulation.users.behaviour import Community, is_of_log
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit.io.outages import Outages
+    from workloadkit.io.reservations import ReservationRequests
+    from workloadkit.simulation.machine.described import Described
+    from workloadkit.simulation.machine.outages import NumberedProcessors
+    from workloadkit.simulation.machine.shutdowns import Hold
 
 # A partition with a smaller share of the jobs causes no warning.
 _LEAST_SHARE = 0.01
@@ -79,15 +79,15 @@ class SelectedMachine(NamedTuple):
     hardware: Hardware
     machine: Any
     procs: int | None
-    outages: Outages | None
-    holds: Sequence[Hold]
-    requests: ReservationRequests | None
+    outages: "Outages | None"
+    holds: Sequence["Hold"]
+    requests: "ReservationRequests | None"
     is_plain: bool
 
     @property
-    def described(self) -> Described | None:
+    def described(self) -> "Described | None":
         """The machine, if it has a description."""
-        return self.machine if isinstance(self.machine, Described) else None
+        return self.machine if is_described(self.machine) else None
 
 
 def select_machine(
@@ -97,11 +97,11 @@ def select_machine(
     recorded = supports(policy, "recorded starts")
     machine = _machine(settings, trace)
     _check_machine(policy, machine)
-    if isinstance(machine, Described):
+    if is_described(machine):
         _check_described(policy, behaviour, machine)
         machine = replace(machine, plans_many=getattr(policy, "reservations", 1) > 1)
     down = _outages(settings.outages, trace, recorded=recorded)
-    holds = holds_of(down) if down is not None else []
+    holds = _holds(down)
     if holds:
         _check_holds(policy, behaviour, settings)
     strikes = down is not None and not 0 < len(down) == len(holds)  # processors, too
@@ -117,11 +117,13 @@ def select_machine(
     asked = _requests(settings.reservations, trace)
     if asked is not None:
         _check_reservable(policy, behaviour, asked, settings)
-        if isinstance(machine, Described):
+        if is_described(machine):
             hardware = machine = _with_reservations(machine, asked)
         else:
+            from workloadkit.simulation.machine.reservable import ReservablePool
+
             hardware = ReservablePool(hardware.procs, asked)
-    if isinstance(machine, Described) and machine.has_tiers:
+    if is_described(machine) and machine.has_tiers:
         _warn_of_tiers(policy, behaviour, machine)
     around = asked is not None and (machine is not None or not isinstance(behaviour, OpenUsers))
     return SelectedMachine(hardware, machine, procs, down, holds, asked, bool(holds) or around)
@@ -156,11 +158,13 @@ def machine_named(machine: Any, trace: Trace | None, **how: Any) -> Any:
         name = Path(machine).name
         machine = read_machine(machine)
     if isinstance(machine, MachineDescription):
+        from workloadkit.simulation.machine.described import Described
+
         return Described.of(machine, name=name, **how)
     return machine
 
 
-def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
+def described_machine(machine: Any, trace: Trace, **how: Any) -> "Described":
     """Return a machine that is given by its description, a file or a name.
 
     Raises
@@ -169,7 +173,7 @@ def described_machine(machine: Any, trace: Trace, **how: Any) -> Described:
         If it has no description.
     """
     found = machine_named(machine, trace, **how)
-    if not isinstance(found, Described):
+    if not is_described(found):
         raise ParameterError(
             "machine", f"is {quoted(machine)}; give a machine that has a description"
         )
@@ -181,7 +185,7 @@ def _machine(settings: Simulate, trace: Trace | None) -> Any:
     how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
     machine = machine_named(settings.machine, trace, **how)
     changed = [x for x in how if x in settings.changed]
-    if changed and not isinstance(machine, Described):
+    if changed and not is_described(machine):
         raise ParameterError(f"{changed[0]} applies to a machine that has a description")
     return machine
 
@@ -196,7 +200,7 @@ def _check_supported(policy: Any, what: str, *, advises: bool = False) -> None:
         )
 
 
-def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
+def _check_described(policy: Any, behaviour: Any, machine: "Described") -> None:
     """Check that a machine of nodes can serve a policy and users."""
     if not is_of_log(behaviour):
         raise ParameterError(
@@ -207,7 +211,7 @@ def _check_described(policy: Any, behaviour: Any, machine: Described) -> None:
         _check_supported(policy, "nodes")
 
 
-def _warn_of_tiers(policy: Any, behaviour: Any, machine: Described) -> None:
+def _warn_of_tiers(policy: Any, behaviour: Any, machine: "Described") -> None:
     """Warn if the tiers of partitions make no difference."""
     from workloadkit.simulation.policies.order.plain import knows_tiers
 
@@ -239,7 +243,7 @@ def _processors(
             raise ParameterError("machine sets the number of processors; do not give procs as well")
         return int(machine.procs)
     header = trace.header if trace is not None else Header()
-    if isinstance(population, ResampledUsers):
+    if getattr(population, "has_log", False):
         header = population.header_of(trace)
     procs = settings.procs
     given = procs, header.procs, settings.offered_load
@@ -286,12 +290,12 @@ def _warn_of_jobs_before_window(trace: Trace) -> None:
         )
 
 
-def _outages(
-    outages: Outages | str | os.PathLike[str] | None, trace: Trace | None, *, recorded: bool
-) -> Outages | None:
+def _outages(outages: Any, trace: Trace | None, *, recorded: bool) -> "Outages | None":
     """Return the outages, if any; warn where they belong to another log."""
     if outages is None:
         return None
+    from workloadkit.io.outages import Outages, read_outages
+
     if recorded:
         warnings.warn(
             "the recorded schedule does not change: outages have no effect on it",
@@ -317,10 +321,21 @@ def _outages(
     return outages
 
 
-def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
+def _holds(outages: "Outages | None") -> "Sequence[Hold]":
+    """Return the outages of users."""
+    if outages is None:
+        return []
+    from workloadkit.simulation.machine.shutdowns import holds_of
+
+    return holds_of(outages)
+
+
+def _requests(requests: Any, trace: Trace | None) -> "ReservationRequests | None":
     """Return the requests for reservations, if any; warn where they belong to another log."""
     if requests is None:
         return None
+    from workloadkit.io.reservations import ReservationRequests, read_reservations
+
     if isinstance(requests, str | os.PathLike):
         requests = read_reservations(requests)
     if not isinstance(requests, ReservationRequests):
@@ -338,7 +353,7 @@ def _requests(requests: Any, trace: Trace | None) -> ReservationRequests | None:
 
 
 def _check_reservable(
-    policy: Any, behaviour: Any, requests: ReservationRequests, settings: Simulate
+    policy: Any, behaviour: Any, requests: "ReservationRequests", settings: Simulate
 ) -> None:
     """Check that reservations apply to the other settings."""
     react = not isinstance(behaviour, OpenUsers)
@@ -364,7 +379,7 @@ def _check_reservable(
     _check_supported(policy, "reservations", advises=True)
 
 
-def _with_reservations(machine: Described, requests: ReservationRequests) -> Described:
+def _with_reservations(machine: "Described", requests: "ReservationRequests") -> "Described":
     """Return a machine of nodes that can be reserved, which the plain-Python engine simulates."""
     if [bool(group.kinds) for group in machine.groups] != [True]:
         raise ParameterError(
@@ -376,10 +391,10 @@ def _with_reservations(machine: Described, requests: ReservationRequests) -> Des
 
 
 def _with_outages(
-    machine: Any, outages: Outages, policy: Policy | Scheduler, settings: Simulate
-) -> Described:
+    machine: Any, outages: "Outages", policy: Policy | Scheduler, settings: Simulate
+) -> "Described":
     """Return a machine of nodes with outages, for a policy that supports them."""
-    if not isinstance(machine, Described) or not all(group.kinds for group in machine.groups):
+    if not is_described(machine) or not all(group.kinds for group in machine.groups):
         raise ParameterError("outages apply to plain processors, or to a machine of nodes")
     if settings.claim == "amounts":
         raise ParameterError(f"outages of nodes require {parameter('claim', 'nodes')}")
@@ -397,8 +412,11 @@ def _check_holds(policy: Policy | Scheduler, behaviour: Any, settings: Simulate)
 
 
 def _numbered(
-    policy: Policy | Scheduler, outages: Outages, procs: int, requeues: bool
-) -> NumberedProcessors:
+    policy: Policy | Scheduler, outages: "Outages", procs: int, requeues: bool
+) -> "NumberedProcessors":
     """Return processors with outages, for a policy that supports them."""
+    from workloadkit.simulation.machine.outages import NumberedProcessors
+    from workloadkit.simulation.machine.shutdowns import settle
+
     _check_supported(policy, "outages")
     return NumberedProcessors(procs, settle(outages, procs), requeues)

@@ -1,14 +1,13 @@
 """Select the parts of a simulation: population, users' behaviour, scheduler and machine."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from workloadkit._kernels.compile import lacks_compiler
 from workloadkit.errors import ParameterError, parameter, quoted
-from workloadkit.io.outages import Outages
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.settings import Simulate
@@ -18,13 +17,11 @@ from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
 from workloadkit.simulation.policies.policy import Policy, draws
-from workloadkit.simulation.populations import Resampled, ResampledUsers
 from workloadkit.simulation.populations.population import Population
-from workloadkit.simulation.predictors import BuiltIn
 from workloadkit.simulation.schedule.notes import identity_of, name_of, users_noted
 from workloadkit.simulation.selected_machine import NO_EFFECT, SelectedMachine, select_machine
 from workloadkit.simulation.supports import supports
-from workloadkit.simulation.users import BatchUser, CustomUsers, OpenUsers
+from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import (
     Community,
     LogBehaviour,
@@ -34,6 +31,9 @@ from workloadkit.simulation.users.behaviour import (
 from workloadkit.simulation.workload import Rules, overrun_of, overrun_with
 from workloadkit.simulation.workload.scaling import AsWorkload
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from workloadkit.io.outages import Outages
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def select_parts(
     population, predictor = settings.population, _predictor(settings.predictor)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
-    if isinstance(who, Resampled):
+    if not isinstance(who, Population):  # it makes one for the log
         assert trace is not None  # checked above
         who = who.prepare(trace)
     recorded = supports(policy, "recorded starts")
@@ -184,7 +184,7 @@ def _is_plain(behaviour: Any) -> bool:
 
 
 def _parameters(
-    settings: Simulate, procs: int | None, down: Outages | None, *, recorded: bool, of_log: bool
+    settings: Simulate, procs: int | None, down: "Outages | None", *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
     """Return the recorded settings, without the parts."""
     values = settings.recorded
@@ -250,12 +250,12 @@ def _check_cancelled(behaviour: Any, settings: Simulate) -> None:
 def _check_presence(trace: Trace | None, behaviour: object, population: object) -> None:
     """Check that a log is given exactly when the users need one."""
     of_log = is_of_log(behaviour)
-    if not isinstance(population, Population | Resampled):
+    if not isinstance(population, Population) and not isinstance(population, populations.Resampled):
         raise ParameterError(
             "population",
             f"is {quoted(population)}; give a name or an object of workloadkit.populations",
         )
-    if trace is None and of_log and not isinstance(population, ResampledUsers):
+    if trace is None and of_log and not getattr(population, "has_log", False):
         raise ParameterError("there is no log to simulate; give a trace, or custom users")
     if not of_log and (trace is not None or not isinstance(population, populations.Recorded)):
         raise ParameterError(
@@ -300,15 +300,17 @@ def _predictor(predictor: Any) -> Any:
 
 def _is_request(predictor: Any) -> bool:
     """Whether a predictor repeats the request, as no predictor does."""
-    return isinstance(predictor, BuiltIn) and predictor.name == "requested"
+    return predictor is not None and (
+        isinstance(predictor, predictors.BuiltIn) and predictor.name == "requested"
+    )
 
 
 def _behaviour(users: Any) -> Any:
     """Return the behaviour that a name or an object stands for; custom users are copied."""
     if isinstance(users, str):
         return behaviours.parse(users)
-    if isinstance(users, type) and issubclass(users, BatchUser):
-        return CustomUsers(users)
+    if isinstance(users, type) and issubclass(users, behaviours.BatchUser):
+        return behaviours.CustomUsers(users)
     if isinstance(users, type) and not issubclass(users, User):
         raise ParameterError("users", f"is the class {users.__name__}; give an instance of it")
     return users if is_of_log(users) or isinstance(users, Community) else copies(users)

@@ -4,13 +4,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadWarning, parameter
-from workloadkit.metrics import use_over_time
 from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
@@ -27,8 +26,7 @@ from workloadkit.simulation.engines import (
     with_changes,
     without_cancelled,
 )
-from workloadkit.simulation.machine.described import Described
-from workloadkit.simulation.machine.reservable import Reservable
+from workloadkit.simulation.machine.hardware import is_described, is_reservable
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedule.notes import name_of
@@ -38,19 +36,19 @@ from workloadkit.simulation.selection import (
     select_parts,
     uncounted_users,
 )
-from workloadkit.simulation.users import BatchUser, OpenUsers
-from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
+from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.users.behaviour import (
     Behaviour,
     Community,
     LogBehaviour,
     SimulatedUsers,
 )
-from workloadkit.simulation.workload import Workload, shortest_estimate
-from workloadkit.simulation.workload.cancelled import that_wait
+from workloadkit.simulation.workload import Workload, shortest_estimate, that_wait
 from workloadkit.simulation.workload.from_log import are_whole
-from workloadkit.simulation.workload.synthetic import as_log
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.users import BatchUser
 
 # Run the selected parts of a simulation, and make a log of the submitted jobs.
 
@@ -86,7 +84,7 @@ def _serve_log(
 ) -> EngineResult:
     """Run the jobs of a log on its machine, which may have partitions."""
     machine = parts.rules.hardware
-    if not isinstance(machine, Described):
+    if not is_described(machine):
         return _serve(parts, settings, workload)
     played = []
     for part in machine.parts(trace, workload):
@@ -104,7 +102,7 @@ def _serve_log(
 
 def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
     """Run the jobs of a workload on one machine."""
-    if isinstance(parts.rules.hardware, Reservable):
+    if is_reservable(parts.rules.hardware):
         parts = _answering(parts, workload)
     if parts.engine == "compiled":
         policy: Any = parts.policy
@@ -113,7 +111,7 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
     if workload.leaves is not None:
         left = np.array([job.left for job in jobs])
         outcome = outcome._replace(columns={**outcome.columns, "left": left})
-    if isinstance(machine := parts.rules.hardware, Reservable):
+    if is_reservable(machine := parts.rules.hardware):
         return EngineResult(machine.served(workload, outcome), outcome, runs=runs)
     return EngineResult(with_changes(workload, jobs), outcome, runs=runs)
 
@@ -137,12 +135,12 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
         )
     simulated_users = _simulated_users(parts, settings)
     assumed: dict[str, Any] = {}
-    if isinstance(parts.rules.hardware, Described):
+    if is_described(parts.rules.hardware):
         assert simulated_users.of_log is not None  # as was checked
         machine = parts.rules.hardware.one(*simulated_users.of_log, who=name_of(behaviour))
         assumed = parts.rules.hardware.assumed(simulated_users.of_log[0])
         parts = replace(parts, rules=replace(parts.rules, hardware=machine))
-    if isinstance(parts.rules.hardware, Reservable):
+    if is_reservable(parts.rules.hardware):
         assert simulated_users.of_log is not None  # as was checked
         parts = _answering(parts, simulated_users.of_log[1])
     if parts.engine == "compiled":
@@ -174,6 +172,8 @@ def _simulated_users(parts: SimulationParts, settings: Simulate) -> SimulatedUse
     present = population.present(log, as_workload, parts.rules.seed)
     if hasattr(behaviour, "adapted"):
         present = behaviour.adapted(present)
+    from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
+
     return SimulatedBatchUsers(population, behaviour, log, present)
 
 
@@ -183,6 +183,8 @@ def _let_submit(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trac
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
     play = EngineResult(submitted(jobs), outcome, runs=runs)
     points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
+    from workloadkit.simulation.workload.synthetic import as_log
+
     trace, workload = as_log(play.workload, parts.rules.machine, utilities=points)
     return trace, trace, play._replace(workload=workload)
 
@@ -210,7 +212,7 @@ def simulate(
     scheduler: str | Policy | Scheduler = "easy",
     users: str
     | OpenUsers
-    | type[BatchUser]
+    | type["BatchUser"]
     | Behaviour
     | LogBehaviour
     | Community
@@ -291,7 +293,7 @@ def report(
         play.runs,
         uncounted_users(settings.uncounted),
         unscaled,
-        parts.rules.hardware if isinstance(parts.rules.hardware, Described) else None,
+        parts.rules.hardware if is_described(parts.rules.hardware) else None,
         play.cancelled,
     )
 
@@ -313,6 +315,8 @@ def _look_whole(workload: Workload) -> bool:
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:
     """Warn if a log uses more than its machine; return the most processors in use at once."""
+    from workloadkit.metrics import use_over_time
+
     time, in_use = use_over_time(start, start + workload.run, workload.procs)
     largest = max(int(in_use.max()), 1)
     if largest > machine:

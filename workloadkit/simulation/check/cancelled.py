@@ -15,8 +15,7 @@ from workloadkit.simulation.check.verdicts import (
     seconds,
 )
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.cancelled import that_ran
+from workloadkit.simulation.workload import Workload, that_ran
 from workloadkit.simulation.workload.from_log import cancelled_in_queue, needed_procs
 from workloadkit.trace import Trace
 

@@ -11,8 +11,7 @@ from workloadkit.simulation.check.feasible import Listed
 from workloadkit.simulation.check.verdicts import INSTANT, as_instants
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.state import never
-from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.cancelled import that_ran
+from workloadkit.simulation.workload import Workload, that_ran
 
 
 class ScheduleCase(NamedTuple):

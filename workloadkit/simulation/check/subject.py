@@ -39,8 +39,9 @@ from workloadkit.simulation.workload import (
     overrun_of,
     overrun_with,
     shortest_estimate,
+    that_ran,
+    that_wait,
 )
-from workloadkit.simulation.workload.cancelled import that_ran, that_wait
 from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace
 

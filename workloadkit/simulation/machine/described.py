@@ -101,6 +101,8 @@ class Described(Hardware):
         Requests for reservations of its nodes.
     """
 
+    is_described = True
+
     description: MachineDescription
     placement: Placement = "packed"
     claim: Claim = "nodes"

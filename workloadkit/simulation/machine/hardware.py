@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.queue import move
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.machine.described import Described
+    from workloadkit.simulation.machine.reservable import Reservable
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,11 @@ class Hardware:
     #: Whether jobs may be stopped by outages.
     has_outages = False
 
-    #: Whether some jobs of the log are not submitted as usual.
-    withholds = False
+    #: Whether it is made from a description.
+    is_described = False
+
+    #: Whether it can be reserved: then some jobs of the log are not submitted as usual.
+    is_reservable = False
 
     @property
     def capacity(self) -> int:
@@ -103,6 +110,16 @@ def enlarged(history: Any) -> Any:
 
 
 # One pool of processors that are all alike.
+
+
+def is_described(machine: Any) -> "TypeGuard[Described]":
+    """Whether a machine is made from a description."""
+    return getattr(machine, "is_described", False)
+
+
+def is_reservable(machine: Any) -> "TypeGuard[Reservable]":
+    """Whether a machine can be reserved."""
+    return getattr(machine, "is_reservable", False)
 
 
 class PoolState(NamedTuple):

@@ -96,7 +96,7 @@ class Reservable(Hardware):
     requests: ReservationRequests
     table: RequestTable | None = None
 
-    withholds = True
+    is_reservable = True
 
     def answering(self, workload: Workload, overrun: Overrun) -> "Reservable":
         """Return the machine for the jobs of a workload."""

@@ -88,7 +88,7 @@ class CompiledPolicy:
     @property
     def jobs_are_known(self) -> bool:
         """Whether the tables contain all jobs, with their estimates, from the start."""
-        submitted = self.workload.users is None and not self.hardware.withholds
+        submitted = self.workload.users is None and not self.hardware.is_reservable
         return submitted and self.rules.predictor is None
 
     @property

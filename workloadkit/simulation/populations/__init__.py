@@ -4,24 +4,27 @@ A population is a small frozen object: a name and its parameters. `known` lists 
 `parse` reads ``name:param=value,...``.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from workloadkit.built_in import POPULATIONS, BuiltInParts
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.populations.population import Recorded
-from workloadkit.simulation.populations.resampled import Resampled, ResampledUsers
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.populations.population import Recorded
+    from workloadkit.simulation.populations.resampled import Resampled, ResampledUsers
 
 __all__ = ["Recorded", "Resampled", "ResampledUsers", "known", "parse"]
 
-_BUILT_IN: tuple[type[Any], ...] = (Recorded, Resampled)
+__getattr__ = POPULATIONS.class_named
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-def known() -> dict[str, type[Any]]:
+def known() -> BuiltInParts:
     """Return the built-in populations, by name."""
-    return {population.name: population for population in _BUILT_IN}
+    return POPULATIONS
 
 
 def parse(text: str) -> Any:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, Clock
-from workloadkit.dependencies import TIMES, Activities, activities
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from workloadkit.dependencies import Activities
 
 # The users who are present in a simulation, and their recorded activities.
 
@@ -93,7 +95,7 @@ class Present:
     """
 
     workload: Workload
-    activities: Activities
+    activities: "Activities"
     users: Incarnations
     clock: Clock
     sessions: SessionTimes
@@ -104,7 +106,7 @@ class Present:
     kept: dict[Any, Any] = field(default_factory=dict)
 
 
-def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activities]:
+def activities_of(trace: Trace, workload: Workload) -> "tuple[Workload, Activities]":
     """Return the activities of a workload's users; places of jobs are those in the workload.
 
     Parameters
@@ -120,6 +122,8 @@ def activities_of(trace: Trace, workload: Workload) -> tuple[Workload, Activitie
     activities : Activities
         Its times are of the same type.
     """
+    from workloadkit.dependencies import TIMES, activities
+
     simulated = trace.take(workload.row)
     found = activities(simulated)
     dtype = np.result_type(workload.submit, found.arrival)

@@ -174,6 +174,9 @@ class ResampledUsers:
     name: ClassVar[str] = "resampled"
     draws: ClassVar[bool] = True
 
+    #: Whether it brings its own log.
+    has_log: ClassVar[bool] = True
+
     resampling: "Resampling"
     choice: Resampled
     _sources: dict[AsWorkload, ResamplingSource] = field(default_factory=dict, repr=False)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from workloadkit.built_in import PREDICTORS, BuiltInParts
 from workloadkit.parameters import read_choice
-from workloadkit.simulation.predictors.predictor import BuiltIn
 
 if TYPE_CHECKING:
     from workloadkit.simulation.predictors.last_two import LastTwo
     from workloadkit.simulation.predictors.of_requests import Factor, Requested
     from workloadkit.simulation.predictors.of_run_times import Exact, FModel
+    from workloadkit.simulation.predictors.predictor import BuiltIn
     from workloadkit.simulation.predictors.quantile import Quantile
     from workloadkit.simulation.predictors.same_job import SameJob
     from workloadkit.simulation.predictors.user_average import UserAverage
@@ -44,7 +44,7 @@ def known() -> BuiltInParts:
     return PREDICTORS
 
 
-def parse(text: str) -> BuiltIn:
+def parse(text: str) -> "BuiltIn":
     """Make a predictor from its name and parameters.
 
     Parameters

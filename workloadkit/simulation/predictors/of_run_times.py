@@ -13,8 +13,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.predictor import BuiltIn, PlainForm
-from workloadkit.simulation.workload import Workload, shortest_estimate
-from workloadkit.simulation.workload.cancelled import that_ran
+from workloadkit.simulation.workload import Workload, shortest_estimate, that_ran
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation.schedule.measures import Predictions, ServedJobs
     from workloadkit.simulation.schedule.productivity import Productivity
     from workloadkit.simulation.schedule.saturation import Saturation
-    from workloadkit.simulation.workload.cancelled import CancelledJobs
+    from workloadkit.simulation.workload import CancelledJobs
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,11 +344,8 @@ class Schedule(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return all of `describe`, and what else is known of the schedule.
 
-        That is `recorded`, `calibration`, `history`, `predictions` and the provenance.
-
-        Those that do not apply are left out.
-
-        The result is ready for JSON: None stands for undefined values.
+        That is `recorded`, `calibration`, `history`, `predictions` and the provenance, where they
+        apply. The result is ready for JSON: None stands for undefined values.
         """
         more: dict[str, Any] = {"recorded": self.recorded, "calibration": self.calibration}
         more["history"] = self.history

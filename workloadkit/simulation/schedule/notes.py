@@ -10,9 +10,8 @@ from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.parameters import describe
 from workloadkit.settings import Check
 from workloadkit.settings.setting import settings_of
-from workloadkit.simulation import schedulers
+from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.predictors import BuiltIn
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.trace import Trace
@@ -156,7 +155,8 @@ def name_of(thing: object) -> str:
     """Return the name of a policy, a behaviour or a custom class."""
     if isinstance(thing, (list, tuple)):
         return " ".join(dict.fromkeys(type(user).__name__ for user in thing)) or "nobody"
-    if isinstance(thing, Policy | Behaviour | LogBehaviour | Community | BuiltIn):
+    built_in = isinstance(thing, Policy | Behaviour | LogBehaviour | Community)
+    if built_in or isinstance(thing, predictors.BuiltIn):
         return describe(thing)
     return getattr(thing, "name", "") or type(thing).__name__
 

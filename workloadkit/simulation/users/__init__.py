@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from workloadkit.built_in import USERS, BuiltInParts
 from workloadkit.parameters import read_choice
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.users.batches import BatchUser
-from workloadkit.simulation.users.batches.closed import CustomUsers
 from workloadkit.simulation.users.behaviour import OpenUsers
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.users.batches.closed import Adjusted, Closed
+    from workloadkit.simulation.users.batches import BatchUser
+    from workloadkit.simulation.users.batches.closed import Adjusted, Closed, CustomUsers
     from workloadkit.simulation.users.batches.distribution import Distribution
     from workloadkit.simulation.users.batches.fluid import Fluid
     from workloadkit.simulation.users.dependent import Dependent

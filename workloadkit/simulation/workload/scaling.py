@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import check_positive
 from workloadkit.fields import MAX_PROCS, MAX_TIME
-from workloadkit.following import executed_otherwise
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Arriving, UtilityAt
 from workloadkit.simulation.workload import USUAL, Workload
@@ -117,6 +116,10 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     ([5.0, 3.0, 5.0], [2.0, 5.0, 10.0])
     """
     check_positive(scale_runs=runs, scale_sizes=sizes)
+    if runs == sizes == 1:
+        return trace
+    from workloadkit.following import executed_otherwise
+
     columns = {}
     header = trace.header
     if runs != 1:
@@ -131,7 +134,7 @@ def scaled_log(trace: Trace, machine: int, *, runs: float = 1.0, sizes: float = 
     if sizes != 1:
         for name in ("procs", "requested_procs"):
             columns[name] = _scaled_sizes(trace.column(name), sizes, machine)
-    return replace(executed_otherwise(trace, **columns), header=header) if columns else trace
+    return replace(executed_otherwise(trace, **columns), header=header)
 
 
 def scaled_machine(machine: int, factor: float) -> int:

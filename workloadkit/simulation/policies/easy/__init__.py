@@ -22,7 +22,6 @@ from workloadkit.simulation.policies.policy import (
     check_types,
     overtaking_of,
 )
-from workloadkit.simulation.policies.profile import plan_running
 from workloadkit.simulation.rules import find_shadow, is_in_time
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
@@ -299,6 +298,8 @@ class OrderedScheduler(Scheduler):
         """Promise the reserved jobs that were submitted now their starts; given those in order."""
         if self.outages_ahead or not self.queue or self.queue[-1].submit < self.now:
             return
+        from workloadkit.simulation.policies.profile import plan_running
+
         profile = plan_running(self)
         for job in waiting[: self.reservations]:
             begin = profile.earliest(job)
@@ -336,6 +337,8 @@ class OrderedScheduler(Scheduler):
         A job with a slot now starts if it fits; processors of a job that has outlived its estimate
         count in plans but are not free.
         """
+        from workloadkit.simulation.policies.profile import plan_running
+
         profile = plan_running(self)
         n_reserved = 0
         while waiting and n_reserved < self.reservations:
