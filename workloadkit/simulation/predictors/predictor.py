@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
-from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.plain.job import JobView
 from workloadkit.simulation.predicting import Seen
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
@@ -135,11 +135,21 @@ def increased(job: JobView) -> Any:
     return min(next((time for time in tried if time > job.estimate), job.limit), job.limit)
 
 
+def requested(job: JobView) -> Any:
+    """Return the user's limit."""
+    return job.limit
+
+
+def doubled(job: JobView) -> Any:
+    """Return twice the prediction, at most the limit."""
+    return min(2 * job.estimate or job.limit, job.limit)
+
+
 #: What replaces the prediction of a job that has outlived it, if it is below the limit.
 CORRECTIONS: dict[str, Callable[[JobView], Any]] = {
     "increments": increased,
-    "requested": lambda job: job.limit,
-    "double": lambda job: min(2 * job.estimate or job.limit, job.limit),
+    "requested": requested,
+    "double": doubled,
 }
 
 
