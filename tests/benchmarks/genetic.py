@@ -14,9 +14,9 @@ from tests.compiled import from_python
 from tests.data import DATA
 from workloadkit import utility
 from workloadkit._kernels.compile import by_reference
+from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.policies.genetic import evaluation as genetic
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.state import Jobs
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.from_log import make_workload
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.compiled.parts import register_functions
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import fits, start_job
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.schedulers import Scheduler
 

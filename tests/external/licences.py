@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.parts import register_functions
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.agenda import UNNUMBERED, enter, new_agenda
-from workloadkit.simulation.mechanisms import begin_all
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.compiled.agenda import UNNUMBERED, enter, new_agenda
+from workloadkit.simulation.compiled.mechanisms import begin_all
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.users import User
 from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
 

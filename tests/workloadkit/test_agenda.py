@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis.strategies import integers, lists, none, one_of, tuples
 
 from tests.compiled import from_python
-from workloadkit.simulation import agenda as agendas
-from workloadkit.simulation.agenda import new_agenda
+from workloadkit.simulation.compiled import agenda as agendas
+from workloadkit.simulation.compiled.agenda import new_agenda
 
 enter, take_due, take_first = map(
     from_python, (agendas.enter, agendas.take_due, agendas.take_first)

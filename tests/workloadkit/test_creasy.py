@@ -18,12 +18,12 @@ from tests.small_logs import busy_log, head_of, size_of
 from workloadkit.errors import ParameterError
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import schedulers
+from workloadkit.simulation.compiled.state import waiting_jobs
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
-from workloadkit.simulation.state import waiting_jobs
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 

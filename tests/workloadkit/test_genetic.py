@@ -381,7 +381,7 @@ def test_the_evaluation_of_the_kernel_is_the_plain_one_to_the_last_bit(seed, n_j
     from workloadkit.simulation.policies.genetic import evaluation as kernels
 
     take_in, evaluate = from_python(kernels.take_in), from_python(kernels.evaluate)
-    from workloadkit.simulation.state import Jobs
+    from workloadkit.simulation.compiled.state import Jobs
 
     rng = np.random.default_rng(seed)
     trace = a_log(rng, n_jobs=n_jobs)

@@ -26,11 +26,11 @@ from tests.workloadkit.test_engines_agree import (
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation import orders, schedulers
-from workloadkit.simulation.compiled_orders import keys_of_all, varying_value
+from workloadkit.simulation.compiled.orders import keys_of_all, varying_value
+from workloadkit.simulation.compiled.state import Jobs, waiting_jobs
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.schedulers import CustomOrder
-from workloadkit.simulation.state import Jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloadkit._kernels.compile import by_reference, kernel
-from workloadkit.simulation import profile as compiled
+from workloadkit.simulation.compiled import profile as compiled
+from workloadkit.simulation.compiled.predicting import NO_PREDICTOR
+from workloadkit.simulation.compiled.profile import new_profile
+from workloadkit.simulation.compiled.state import Jobs, new_state
 from workloadkit.simulation.machine.hardware import new_pool
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Pool
 from workloadkit.simulation.policies.profile import Profile
-from workloadkit.simulation.predicting import NO_PREDICTOR
-from workloadkit.simulation.profile import new_profile
-from workloadkit.simulation.state import Jobs, new_state
 
 MACHINE = 6
 HORIZON = 200  # seconds; nothing below lasts that long

@@ -181,7 +181,7 @@ def test_users_see_the_queue_and_the_load():
 
 
 def test_compiled_users_see_the_same():
-    from workloadkit.simulation.state import busy_procs, no_jobs, queue_length
+    from workloadkit.simulation.compiled.state import busy_procs, no_jobs, queue_length
 
     jobs = no_jobs(np.dtype(np.float64))
     jobs.at.n_waiting, jobs.at.n_running = 7, 2

@@ -8,7 +8,7 @@ import pytest
 
 from workloadkit._kernels.compile import bare, by_reference, kernel
 from workloadkit._kernels.record import Record, Time
-from workloadkit.simulation.parts import is_built_in
+from workloadkit.simulation.compiled.parts import is_built_in
 
 
 class Counts(Record):

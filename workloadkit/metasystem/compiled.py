@@ -13,9 +13,9 @@ from workloadkit.metasystem.kernels.slots import Line
 from workloadkit.metasystem.kernels.streams import Streams, StreamsAt, Table
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, Served
+from workloadkit.simulation.compiled.state import State, never
 from workloadkit.simulation.orders import ARRIVAL, Order, settled
 from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.state import State, never
 from workloadkit.simulation.workload import Workload
 
 

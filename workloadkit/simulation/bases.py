@@ -12,6 +12,8 @@ built-in schedulers and users. The class of a scheduler declares what it support
 from typing import Any, Protocol, runtime_checkable
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.engine import HiddenError, Job, JobView, Scheduler, User
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import (
@@ -25,7 +27,6 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.policies.arrivals import (
     WaitingList,
@@ -39,7 +40,6 @@ from workloadkit.simulation.policies.arrivals import (
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from workloadkit.custom import check_form
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.settings.simulation import UtilityAt
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.engine import Job, Scheduler, User
 from workloadkit.simulation.machine.hardware import is_reservable
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
-from workloadkit.simulation.state import never
 from workloadkit.simulation.users.behaviour import SimulatedUsers
 from workloadkit.simulation.workload import (
     CancelledJobs,

@@ -2,7 +2,8 @@
 
 - **Order of events.** At one instant come the ends of jobs, changes of the machine, events of
   reservations, submissions, cancellations, and wake-ups of the policy and of users; then one pass.
-  With a pass after each event, submissions come first. `loop` and `plain.events` follow it.
+  With a pass after each event, submissions come first. `compiled.loop` and `plain.events` follow
+  it.
 - **Overdue.** A job that still runs after its planned end is overdue. Plans count its end as now.
 - **Shadow time.** When a job that does not fit will fit, by the planned ends. All ends up to then
   count; what they leave is spare. Ledgers that count processors find it by `ledger.find_shadow`,

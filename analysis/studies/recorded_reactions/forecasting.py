@@ -22,8 +22,8 @@ from workloadkit.clock import DAY, WEEK
 from workloadkit.errors import check_not_negative
 from workloadkit.provenance import seed_of
 from workloadkit.sessions import delimit_sessions
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import User
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.populations.population import Present, Recorded
 from workloadkit.simulation.simulate import simulate
 from workloadkit.simulation.users.batches import BatchContext, BatchUser

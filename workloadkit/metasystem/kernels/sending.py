@@ -23,7 +23,7 @@ from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.fields import UNKNOWN
 from workloadkit.metasystem.kernels.slots import Line, earliest_slot, start_by_key, take_slot
 from workloadkit.metasystem.kernels.streams import go
-from workloadkit.simulation.compiled_orders import settled_key
+from workloadkit.simulation.compiled.orders import settled_key
 from workloadkit.simulation.orders import ARRIVAL, VisibleJob
 
 # Codes of policies; only those after RANDOM look at what sites publish.

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record, Time
 from workloadkit.metasystem.kernels.slots import earliest_slot, free_from, start_plan, take_slot
-from workloadkit.simulation.compiled_orders import seen, settled_key
-from workloadkit.simulation.events import allocate, arrive
-from workloadkit.simulation.loop import _next_instant, _policy_asks, _take_instant
+from workloadkit.simulation.compiled.events import allocate, arrive
+from workloadkit.simulation.compiled.loop import _next_instant, _policy_asks, _take_instant
+from workloadkit.simulation.compiled.orders import seen, settled_key
+from workloadkit.simulation.compiled.parts import by_part, register_functions
 from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.orders import ARRIVAL, Order
-from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.rules import counted_end
 
 

@@ -23,9 +23,9 @@ from workloadkit.simulation.check.replaying.repeating import ReplayResult
 from workloadkit.simulation.check.replaying.state import LATEST
 from workloadkit.simulation.check.scheduled_jobs import ScheduleCase
 from workloadkit.simulation.check.verdicts import INSTANT, ScheduleClaim, refuted, seconds, use_of
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.reservable_plain import REFUSED, RequestTable, request_table
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Overrun, Workload
 from workloadkit.trace import Trace
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from workloadkit.settings.simulation import Passes
 from workloadkit.simulation.check.feasible import Listed
 from workloadkit.simulation.check.verdicts import INSTANT, as_instants
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.shutdowns import Shutdown
-from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload, that_ran
 
 

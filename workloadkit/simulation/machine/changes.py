@@ -5,13 +5,13 @@ see below.
 """
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.cancellations import waits_again
-from workloadkit.simulation.events import job_returned, lose, plans_void
+from workloadkit.simulation.compiled.cancellations import waits_again
+from workloadkit.simulation.compiled.events import job_returned, lose, plans_void
+from workloadkit.simulation.compiled.parts import by_part
+from workloadkit.simulation.compiled.queue import remove_end
+from workloadkit.simulation.compiled.streams import notify_user
 from workloadkit.simulation.machine.ledger import end_job
 from workloadkit.simulation.machine.numbered import ANNOUNCED, DOWN
-from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.queue import remove_end
-from workloadkit.simulation.streams import notify_user
 
 #: (state, outage, now): begin an outage, and `stop` jobs; return how many. The first of
 #: `machine.hit` are these jobs, in the order of their starts.

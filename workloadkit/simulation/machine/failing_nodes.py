@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.queue import insert_waiting
+from workloadkit.simulation.compiled.state import Jobs, never
 from workloadkit.simulation.machine.changes import stop
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.machine.nodes import NodesState
@@ -25,8 +27,6 @@ from workloadkit.simulation.machine.numbered import (
 )
 from workloadkit.simulation.machine.shapes import CORES
 from workloadkit.simulation.machine.shutdowns import Shutdown
-from workloadkit.simulation.queue import insert_waiting
-from workloadkit.simulation.state import Jobs, never
 
 
 class _At(ChangesAt):

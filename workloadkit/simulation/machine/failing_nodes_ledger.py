@@ -7,6 +7,7 @@ certain nodes, as in `nodes_claims`; otherwise there is one, as in `nodes_ledger
 import sys
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine import nodes_claims
 from workloadkit.simulation.machine.changes import change, next_change
 from workloadkit.simulation.machine.failing_nodes import (
@@ -38,7 +39,6 @@ from workloadkit.simulation.machine.nodes_ledger import (
     shape_of,
     take_place,
 )
-from workloadkit.simulation.parts import register_functions
 
 __all__ = [
     "announce",

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import move
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
-from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.queue import move
 
 if TYPE_CHECKING:
     from workloadkit.simulation.machine.described import Described

@@ -17,8 +17,8 @@ The others have defaults for machines that never change. All starts and ends of 
 """
 
 from workloadkit._kernels.compile import bare, inline
-from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.queue import insert_end, insert_end_in_order, remove_end
+from workloadkit.simulation.compiled.parts import by_part
+from workloadkit.simulation.compiled.queue import insert_end, insert_end_in_order, remove_end
 from workloadkit.simulation.rules import counted_end, is_in_time, is_overdue
 
 # Rows.

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.shapes import CORES, PLACEMENTS
-from workloadkit.simulation.state import Jobs
 
 # Columns of NodesState.table: those of `Shapes.table`, whether the number of nodes is limited, and
 # whether only processors matter.

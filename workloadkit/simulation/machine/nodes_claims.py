@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import by_part, register_functions
+from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.machine import nodes_ledger
 from workloadkit.simulation.machine.claims import (
     add_claim,
@@ -31,8 +33,6 @@ from workloadkit.simulation.machine.nodes_ledger import (
 )
 from workloadkit.simulation.machine.nodes_place import can_place, find_place
 from workloadkit.simulation.machine.numbered import ClaimsAt
-from workloadkit.simulation.parts import by_part, register_functions
-from workloadkit.simulation.state import Jobs
 
 __all__ = ["need_of"]
 

@@ -7,6 +7,7 @@ that has been refused, now or next to the reservation, stays refused until then.
 import sys
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
@@ -29,7 +30,6 @@ from workloadkit.simulation.machine.nodes import (
 from workloadkit.simulation.machine.nodes_place import can_place, find_place, list_open
 from workloadkit.simulation.machine.pools import row_of
 from workloadkit.simulation.machine.shapes import CORES
-from workloadkit.simulation.parts import register_functions
 
 
 @inline

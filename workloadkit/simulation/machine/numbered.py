@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.state import Jobs, never
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.shutdowns import Shutdown
 from workloadkit.simulation.machine.words import WORD, WORD_BITS, n_words
-from workloadkit.simulation.state import Jobs, never
 
 # Changes of the machine, in their order at one second.
 DOWN, UP, ANNOUNCED = range(3)

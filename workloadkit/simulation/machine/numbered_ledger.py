@@ -7,6 +7,8 @@ numbers.
 import sys
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import insert_waiting
 from workloadkit.simulation.machine.changes import change, next_change, stop
 from workloadkit.simulation.machine.claims import (
     add_claim,
@@ -39,8 +41,6 @@ from workloadkit.simulation.machine.words import (
     lowest_of,
     place_of_lowest,
 )
-from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.queue import insert_waiting
 
 __all__ = [
     "announce",

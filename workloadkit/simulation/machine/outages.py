@@ -7,12 +7,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.processors import NumberedMachine
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
-from workloadkit.simulation.state import State
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
 from workloadkit.simulation.machine.plain import Machine, Pool
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.plain.job import Job, JobView
 
 

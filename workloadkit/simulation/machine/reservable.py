@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.io.reservations import ReservationRequests
+from workloadkit.simulation.compiled.state import Jobs, State
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeClaim, NodeMachine, NodeSite
 from workloadkit.simulation.machine.plain import Run
@@ -20,7 +21,6 @@ from workloadkit.simulation.machine.reservable_plain import (
 )
 from workloadkit.simulation.machine.shapes import UNLIMITED, Shape, joined
 from workloadkit.simulation.plain.job import Job, JobView
-from workloadkit.simulation.state import Jobs, State
 from workloadkit.simulation.workload import Overrun, Workload
 
 # Nodes that can be reserved, in plain Python.

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.machine.claims import add_claim, remove_claim
 from workloadkit.simulation.machine.hardware import (
     copy_row,
@@ -33,8 +35,6 @@ from workloadkit.simulation.machine.ledger import (
     reserve_spare,
 )
 from workloadkit.simulation.machine.numbered import ClaimsAt
-from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import Jobs
 
 __all__ = [
     "copy_row",

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.reservations import RESERVATION_KINDS, ReservationRequests
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.plain import Machine, Pool, is_kept_at, just_after
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.participants import User
 from workloadkit.simulation.rules import counted_end
-from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Overrun, Workload
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.events import arrive, end_due, plans_void
+from workloadkit.simulation.compiled.events import arrive, end_due, plans_void
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.reservable_ledger import (
     begin_request,
     claim,
@@ -21,7 +22,6 @@ from workloadkit.simulation.machine.reservable_ledger import (
     release_all,
 )
 from workloadkit.simulation.machine.reservable_plain import REFUSED
-from workloadkit.simulation.parts import register_functions
 
 
 class RequestStreamAt(Record):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs, outage_columns
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shapes import Shape
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
-from workloadkit.simulation.state import State
 
 
 @dataclass(frozen=True, eq=False)

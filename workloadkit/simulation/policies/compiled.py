@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.cancellations import Cancellations, new_cancellations
-from workloadkit.simulation.loop import let_wait, play
-from workloadkit.simulation.machine.pools import OnePool
-from workloadkit.simulation.mechanisms import reacting
-from workloadkit.simulation.policies.policy import AS_USUAL
-from workloadkit.simulation.predicting import (
+from workloadkit.simulation.compiled.cancellations import Cancellations, new_cancellations
+from workloadkit.simulation.compiled.loop import let_wait, play
+from workloadkit.simulation.compiled.mechanisms import reacting
+from workloadkit.simulation.compiled.predicting import (
     NO_PREDICTOR,
     Predicting,
     compiled_predictor,
     predicting,
 )
-from workloadkit.simulation.state import (
+from workloadkit.simulation.compiled.state import (
     LACKS_ROOM,
     REQUESTED,
     Jobs,
@@ -26,6 +24,8 @@ from workloadkit.simulation.state import (
     new_state,
     waiting_jobs,
 )
+from workloadkit.simulation.machine.pools import OnePool
+from workloadkit.simulation.policies.policy import AS_USUAL
 from workloadkit.simulation.workload import Rules, Workload
 
 

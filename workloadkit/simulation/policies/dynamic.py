@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.classes import Classes
+from workloadkit.simulation.compiled.parts import by_part
+from workloadkit.simulation.compiled.queue import link
+from workloadkit.simulation.compiled.size_classes import Classes
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
@@ -34,11 +37,8 @@ from workloadkit.simulation.machine.ledger import (
     some_overdue,
     start_job,
 )
-from workloadkit.simulation.parts import by_part
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
-from workloadkit.simulation.queue import link
-from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.machine.ledger import (
     FREE,
@@ -24,7 +26,6 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.machine.words import WORD, WORD_BITS, clear, n_words
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     WaitingList,
     forget_started,
@@ -38,7 +39,6 @@ from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import check_types
-from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import insert_end_in_order
+from workloadkit.simulation.compiled.state import State, never
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.machine.ledger import start_job
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Outcome
-from workloadkit.simulation.queue import insert_end_in_order
-from workloadkit.simulation.state import State, never
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -5,7 +5,7 @@ all jobs are known from the start, and the places `rank` and `backfill_rank`.
 """
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import key_of
+from workloadkit.simulation.compiled.orders import key_of
 
 
 @inline

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.predictor import BuiltIn, PlainForm
 from workloadkit.simulation.workload import Workload, shortest_estimate, that_ran
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit.errors import ParameterError, check_choice
 from workloadkit.parameters import check_types
-from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.compiled.parts import by_part, register_functions
+from workloadkit.simulation.compiled.predicting import Seen
 from workloadkit.simulation.plain.job import JobView
-from workloadkit.simulation.predicting import Seen
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors.past_jobs import (
     OfPastJobs,
     PastJobs,

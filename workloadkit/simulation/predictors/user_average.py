@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.predictors import past_jobs
 from workloadkit.simulation.predictors.past_jobs import (
     OfPastJobs,

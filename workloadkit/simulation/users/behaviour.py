@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.population import Notes, Present
-from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 

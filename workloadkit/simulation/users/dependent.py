@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.preceding import find_preceding
-from workloadkit.simulation.agenda import Agenda, enter
+from workloadkit.simulation.compiled.agenda import Agenda, enter
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.populations.population import Notes
 from workloadkit.simulation.users.batches.kernel import JobTable
 from workloadkit.simulation.workload import Workload
@@ -118,8 +118,8 @@ class SimulatedDependentUsers:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables for all jobs, and the users who fill them in."""
-        from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import begin_all
+        from workloadkit.simulation.compiled.agenda import new_agenda
+        from workloadkit.simulation.compiled.mechanisms import begin_all
         from workloadkit.simulation.users.batches.kernel import JobTable
 
         log, dtype = self.workload, self.workload.submit.dtype

@@ -35,7 +35,7 @@ from workloadkit.settings.simulation import (
 from workloadkit.settings.simulation import (
     Oversize as Oversize,
 )
-from workloadkit.simulation.state import never as never
+from workloadkit.simulation.compiled.state import never as never
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities
 from workloadkit.utility import check as check
@@ -116,8 +116,8 @@ class Workload:
     utility_at : {"turnaround", "start"}
         Whether a job's value is read at its end or at its start.
     users : NamedTuple, optional
-        Users who react, see `workloadkit.simulation.mechanisms`. The arrays are then tables, filled
-        in as the jobs arrive.
+        Users who react, see `workloadkit.simulation.compiled.mechanisms`. The arrays are then
+        tables, filled in as the jobs arrive.
     user_numbers : ndarray of int64, optional
         Numbers of these users, if they are not 1, 2, … in order.
     limit : ndarray, optional

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, parameter, plural
 from workloadkit.fields import CANCELLED, MAX_TIME
 from workloadkit.settings.simulation import Arriving, Estimates, Oversize, UtilityAt
-from workloadkit.simulation.state import never
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.workload import USUAL, Workload, plan, shortest_estimate
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities, check, pack

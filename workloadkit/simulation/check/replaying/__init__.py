@@ -33,6 +33,7 @@ from workloadkit.simulation.check.replaying.state import (
     MADE_AGAIN,
 )
 from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleCase
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.policies.conservative import COMPRESSIONS, Conservative
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.creasy import kernel as worth
@@ -40,7 +41,6 @@ from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking, overtaking_of
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.varying import InVaryingOrder
-from workloadkit.simulation.state import never
 from workloadkit.simulation.workload import Workload
 
 

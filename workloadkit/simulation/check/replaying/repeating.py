@@ -11,7 +11,7 @@ from workloadkit.simulation.check.replaying.predictions import Predictions
 from workloadkit.simulation.check.replaying.standing import ReplayedJob, Standing
 from workloadkit.simulation.check.replaying.state import LATEST
 from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleCase
-from workloadkit.simulation.state import never
+from workloadkit.simulation.compiled.state import never
 
 # What a repetition of the passes of a schedule finds.
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import check_choice
+from workloadkit.simulation.compiled.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.profile import Profile, plan_running
-from workloadkit.simulation.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record, Time
+from workloadkit.simulation.compiled.parts import by_part, register_functions
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.ledger import (
     ANY_ROOM,
     FREE,
@@ -35,7 +37,6 @@ from workloadkit.simulation.machine.ledger import (
     some_overdue,
     start_job,
 )
-from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.policies.conservative.plan import (
     Plan,
     drop,
@@ -62,7 +63,6 @@ from workloadkit.simulation.policies.conservative.slots import (
     new_slots,
     search,
 )
-from workloadkit.simulation.state import never
 
 # Places in Promises.at: waiting jobs; jobs that have ended since the last pass; whether promises
 # cannot be kept; whether the plan contains all running and waiting jobs; whether there may be free

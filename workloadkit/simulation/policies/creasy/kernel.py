@@ -9,11 +9,11 @@ import sys
 from typing import NamedTuple
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import unlink
 from workloadkit.simulation.machine.ledger import may_pass
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import Queue, QueueAt
-from workloadkit.simulation.queue import unlink
 
 # The priority of jobs under CREASY.
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline, kernel
-from workloadkit.simulation.classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import margin, set_leaf
+from workloadkit.simulation.compiled.size_classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare, may_pass
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.creasy import kernel as priorities
 from workloadkit.simulation.policies.creasy import kernel as ring
 from workloadkit.simulation.policies.creasy.kernel import ROUNDING, Ring, RingAt, bonus
 from workloadkit.simulation.policies.dynamic import LongQueuePolicy, Queue
-from workloadkit.simulation.queue import margin, set_leaf
-from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 # The head is searched among so many of the first to arrive, then by the trees.

@@ -95,7 +95,7 @@ class SettledOrder(Backfilling):
         """Return the orders of the queue and of backfilling; None for no backfilling."""
         queue: Any = settled(self.order, self.numbers)
         if self.custom_key:
-            from workloadkit.simulation.custom_keys import custom_key
+            from workloadkit.simulation.compiled.custom_keys import custom_key
 
             known = workload.users is None and rules.predictor is None
             queue = custom_key(self, workload, known=known)

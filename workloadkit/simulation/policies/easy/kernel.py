@@ -18,6 +18,14 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import (
+    comes_before,
+    foremost,
+    insert_waiting,
+    move_waiting,
+    take_out,
+)
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -33,16 +41,8 @@ from workloadkit.simulation.machine.ledger import (
     some_overdue,
     start_job,
 )
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
-from workloadkit.simulation.queue import (
-    comes_before,
-    foremost,
-    insert_waiting,
-    move_waiting,
-    take_out,
-)
 
 
 class _At(Record):

@@ -12,7 +12,20 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.compiled_orders import by_arrival, ranks
+from workloadkit.simulation.compiled.orders import by_arrival, ranks
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import (
+    BLOCK,
+    Forest,
+    grow_forest,
+    join_line,
+    leave_line,
+    margin,
+    next_in_line,
+    next_leaf,
+    set_leaf,
+)
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -28,7 +41,6 @@ from workloadkit.simulation.machine.ledger import (
     some_overdue,
     start_job,
 )
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.kernel import (
     SettledList,
@@ -36,18 +48,6 @@ from workloadkit.simulation.policies.easy.kernel import (
 )
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.policies.settled import in_turn
-from workloadkit.simulation.queue import (
-    BLOCK,
-    Forest,
-    grow_forest,
-    join_line,
-    leave_line,
-    margin,
-    next_in_line,
-    next_leaf,
-    set_leaf,
-)
-from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 

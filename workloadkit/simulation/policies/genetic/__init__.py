@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import ratio, settled
 from workloadkit.simulation.policies.arrivals import new_arrivals
@@ -18,7 +19,6 @@ from workloadkit.simulation.policies.genetic.evolution import Order, earned_by_e
 from workloadkit.simulation.policies.genetic.search import Evolved, EvolvedAt
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
-from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.utility import value_at

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
 from workloadkit._kernels.utility import value_at
-from workloadkit.simulation.queue import insert_end
+from workloadkit.simulation.compiled.queue import insert_end
 from workloadkit.simulation.rules import counted_end
 from workloadkit.utility import Utilities
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import bare, counting, inline
 from workloadkit._kernels.record import Record
 from workloadkit._kernels.utility import value_at
-from workloadkit.simulation.compiled_orders import key_of
+from workloadkit.simulation.compiled.orders import key_of
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import (
     fits,
     is_full,
@@ -19,7 +20,6 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.orders import ratio
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     WaitingList,
     forget_started,

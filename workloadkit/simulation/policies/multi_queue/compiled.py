@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit.simulation.parts import is_built_in
+from workloadkit.simulation.compiled.parts import is_built_in
+from workloadkit.simulation.compiled.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.multi_queue import kernel
 from workloadkit.simulation.policies.multi_queue.reservations import (
@@ -17,7 +18,6 @@ from workloadkit.simulation.policies.multi_queue.reservations import (
     new_partitions,
     new_plan,
 )
-from workloadkit.simulation.state import State, running_jobs, waiting_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 # The processors left in each partition of a machine over time.

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import n_down
-from workloadkit.simulation.state import State
 
 # The state of multiple-queue backfilling in the compiled engine.
 

@@ -12,7 +12,8 @@ from workloadkit._kernels.floats import in_floats
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.compiled_orders import check_frozen
+from workloadkit.simulation.compiled.orders import check_frozen
+from workloadkit.simulation.compiled.state import no_jobs
 from workloadkit.simulation.orders import SCORE, SCORED, Order, Scoring, VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.trees import CompiledEasy
@@ -25,7 +26,6 @@ from workloadkit.simulation.policies.varying import (
     PATIENCE_WITH_SCORES,
     CompiledVarying,
 )
-from workloadkit.simulation.state import no_jobs
 from workloadkit.simulation.workload import Rules, Workload, shortest_estimate
 
 

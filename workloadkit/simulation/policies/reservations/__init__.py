@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.compiled_orders import ranks
+from workloadkit.simulation.compiled.orders import ranks
+from workloadkit.simulation.compiled.profile import n_rows
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.orders import VaryingOrder
 from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.policy import AnotherOrder, check_types
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.policies.reservations.varying import ReservingAgain
-from workloadkit.simulation.profile import n_rows
-from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 

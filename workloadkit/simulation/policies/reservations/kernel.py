@@ -17,6 +17,19 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.parts import by_part, register_functions
+from workloadkit.simulation.compiled.profile import (
+    StepProfile,
+    find_slot,
+    fits_now,
+    new_profile,
+    pass_time,
+    plan_running,
+    take_between,
+    take_steps,
+)
+from workloadkit.simulation.compiled.queue import comes_before, insert_waiting, move_waiting
+from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
     fits,
@@ -27,21 +40,8 @@ from workloadkit.simulation.machine.ledger import (
     some_due,
     start_job,
 )
-from workloadkit.simulation.parts import by_part, register_functions
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
-from workloadkit.simulation.profile import (
-    StepProfile,
-    find_slot,
-    fits_now,
-    new_profile,
-    pass_time,
-    plan_running,
-    take_between,
-    take_steps,
-)
-from workloadkit.simulation.queue import comes_before, insert_waiting, move_waiting
-from workloadkit.simulation.state import never
 
 
 class _At(Record):

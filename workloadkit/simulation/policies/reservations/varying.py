@@ -7,16 +7,16 @@ import sys
 from collections import namedtuple
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import place_of, score_follows
+from workloadkit.simulation.compiled.orders import place_of, score_follows
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import insert_waiting
 from workloadkit.simulation.orders import ARRIVED, ENDED, LEFT, RENEWED, RETURNED, STARTED
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.reservations import kernel
 from workloadkit.simulation.policies.reservations.kernel import (  # noqa: F401 of the policy
     Reserving,
     job_ended,
     plans_void,
 )
-from workloadkit.simulation.queue import insert_waiting
 
 #: A `Reserving` with an order of the queue that varies with time; that of backfilling, None for the
 #: same, may be a settled one.

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import by_reference, kernel
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.agenda import is_wake_up, take_due, take_first
-from workloadkit.simulation.loop import resume
-from workloadkit.simulation.mechanisms import WAKE_UP, perform_action
-from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.multi_queue import WEEK
-from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
-from workloadkit.simulation.state import (
+from workloadkit.simulation.compiled.agenda import is_wake_up, take_due, take_first
+from workloadkit.simulation.compiled.loop import resume
+from workloadkit.simulation.compiled.mechanisms import WAKE_UP, perform_action
+from workloadkit.simulation.compiled.state import (
     OVER,
     State,
     never,
     running_jobs,
     waiting_jobs,
 )
+from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.policies.multi_queue import WEEK
+from workloadkit.simulation.policies.policy import compiled_form
+from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
 from workloadkit.simulation.workload import Rules, Workload
 
 # The first submission of users who react.

@@ -6,6 +6,7 @@ from math import inf, isfinite
 from typing import Any, ClassVar, Literal
 
 from workloadkit.errors import ParameterError, check_choice
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import ratio
 from workloadkit.simulation.policies.conservative import CompiledConservative, ConservativeScheduler
@@ -13,7 +14,6 @@ from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.policies.slack import kernel
-from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import ANY_ROOM
 from workloadkit.simulation.orders import ratio
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.conservative.kernel import (  # noqa: F401 they act on the plan
     PromisesAt,
     allocate,

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.loop import play, player
+from workloadkit.simulation.compiled.loop import play, player
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import OVER, State, running_jobs
 from workloadkit.simulation.machine.hardware import FREE
 from workloadkit.simulation.machine.ledger import fits, may_pass, passes, reserve, start_job
 from workloadkit.simulation.machine.pools import OnePool
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import arrivals
 from workloadkit.simulation.policies.arrivals import (
     WaitingList,
@@ -32,7 +33,6 @@ from workloadkit.simulation.policies.arrivals import (
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import overtaking_of
 from workloadkit.simulation.policies.stepped import NoDecisionError, Stepped
-from workloadkit.simulation.state import OVER, State, running_jobs
 from workloadkit.simulation.workload import Rules, Workload
 
 

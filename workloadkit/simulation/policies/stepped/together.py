@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import chosen_by_type, interpreted, kernel, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.loop import go_on, play
+from workloadkit.simulation.compiled.loop import go_on, play
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.policies.stepped.kernel import PausedState
-from workloadkit.simulation.state import State
 
 
 class Together:

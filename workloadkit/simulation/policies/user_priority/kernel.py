@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import unlink
 from workloadkit.simulation.machine.ledger import may_pass
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import Queue, QueueAt
-from workloadkit.simulation.queue import unlink
 
 # Priorities of users and jobs under the User Priority Scheduler.
 

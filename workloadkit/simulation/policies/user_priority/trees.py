@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
-from workloadkit.simulation.classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.queue import margin, next_leaf, set_leaf
+from workloadkit.simulation.compiled.size_classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies import dynamic
 from workloadkit.simulation.policies.dynamic import LongQueuePolicy, Queue
 from workloadkit.simulation.policies.user_priority import kernel as rings
@@ -19,8 +21,6 @@ from workloadkit.simulation.policies.user_priority.kernel import (
     UserRanking,
     new_ranking,
 )
-from workloadkit.simulation.queue import margin, next_leaf, set_leaf
-from workloadkit.simulation.state import State
 from workloadkit.simulation.workload import Rules, Workload
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from workloadkit._kernels.compile import in_python
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.compiled_orders import function_of_time, ranks
+from workloadkit.simulation.compiled.orders import function_of_time, ranks
+from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import (
     SCORE,
@@ -31,7 +32,6 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.varying import groups, kernel
-from workloadkit.simulation.state import State
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.compiled_orders import value_of, varying_value
+from workloadkit.simulation.compiled.orders import value_of, varying_value
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import Jobs, State
 from workloadkit.simulation.machine.ledger import (
     FREE,
     fits,
@@ -29,11 +31,9 @@ from workloadkit.simulation.machine.ledger import (
     start_job,
 )
 from workloadkit.simulation.orders import SCORE
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import WaitingList
 from workloadkit.simulation.policies.arrivals import job_left as leave_list
 from workloadkit.simulation.policies.varying.kernel import VaryingList
-from workloadkit.simulation.state import Jobs, State
 
 
 class _At(Record):

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
-from workloadkit.simulation.compiled_orders import key_of, score_follows, value_of
+from workloadkit.simulation.compiled.orders import key_of, score_follows, value_of
+from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import (
     fits,
     is_full,
@@ -33,7 +34,6 @@ from workloadkit.simulation.orders import (
     STARTED,
     VaryingOrder,
 )
-from workloadkit.simulation.parts import register_functions
 from workloadkit.simulation.policies.arrivals import (  # noqa: F401 they act on the queue
     WaitingList,
     forget_started,

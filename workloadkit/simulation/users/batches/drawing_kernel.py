@@ -19,7 +19,7 @@ from workloadkit._kernels.local_time import (
     seconds,
 )
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.compiled.parts import register_functions
 
 # Lists of values, for a released batch that is the first or a later one of its session. Odd numbers
 # are think times, even ones inter-arrival times.

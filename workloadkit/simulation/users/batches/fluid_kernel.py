@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.local_time import ZoneArrays, local_time, seconds
-from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.compiled.parts import by_part, register_functions
 from workloadkit.simulation.users.batches.drawing_kernel import (
     WITHIN,
     DrawingState,

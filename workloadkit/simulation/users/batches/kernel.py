@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.local_time import WEEK, ZoneArrays, seconds, weeks_until
-from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.compiled.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.compiled.parts import by_part, register_functions
 
 # An item of the agenda: place of a job in `MemberActivities.job`; from this bit on, its user.
 USER = 32

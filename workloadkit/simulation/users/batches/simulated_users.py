@@ -55,8 +55,8 @@ class SimulatedBatchUsers:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who fill them in."""
-        from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import begin_all
+        from workloadkit.simulation.compiled.agenda import new_agenda
+        from workloadkit.simulation.compiled.mechanisms import begin_all
         from workloadkit.simulation.users.batches import kernel as kernels
 
         log, users = self.present.workload, self.present.users
@@ -137,7 +137,7 @@ class SimulatedBatchUsers:
 
     def _source(self) -> Any:
         """Return the jobs in the order of the users' activities; the result is kept."""
-        from workloadkit.simulation.agenda import UNNUMBERED
+        from workloadkit.simulation.compiled.agenda import UNNUMBERED
         from workloadkit.simulation.users.batches.kernel import JobTable
 
         log, job = self.present.workload, self.present.activities.job

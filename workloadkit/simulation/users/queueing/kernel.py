@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
-from workloadkit.simulation.parts import register_functions
-from workloadkit.simulation.state import queue_length
+from workloadkit.simulation.compiled.agenda import UNNUMBERED, WAKE_UP, Agenda, enter
+from workloadkit.simulation.compiled.parts import register_functions
+from workloadkit.simulation.compiled.state import queue_length
 
 # Laws of run times and of think times.
 FIXED, EXPONENTIAL, DRAWN, LISTED = range(4)

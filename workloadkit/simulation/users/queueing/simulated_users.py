@@ -80,8 +80,8 @@ class SimulatedQueueUsers:
 
     def compiled(self, rng: np.random.Generator, room: int, *, by_event: bool) -> Workload:
         """Return tables with room for so many jobs, and the users who fill them in."""
-        from workloadkit.simulation.agenda import new_agenda
-        from workloadkit.simulation.mechanisms import begin_all
+        from workloadkit.simulation.compiled.agenda import new_agenda
+        from workloadkit.simulation.compiled.mechanisms import begin_all
         from workloadkit.simulation.users.queueing import kernel as kernels
 
         who = self.visitors

@@ -23,13 +23,13 @@ from workloadkit._kernels.site_samples import (
     next_pool,
     place_of,
 )
-from workloadkit.simulation.agenda import (
+from workloadkit.simulation.compiled.agenda import (
     UNNUMBERED,
     WAKE_UP,
     Agenda,
     enter,
 )
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.compiled.parts import register_functions
 
 
 class SiteUserCounts(Record):

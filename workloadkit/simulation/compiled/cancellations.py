@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.events import leave_queue
-from workloadkit.simulation.parts import by_part, register_functions
+from workloadkit.simulation.compiled.events import leave_queue
+from workloadkit.simulation.compiled.parts import by_part, register_functions
 
 
 class _At(Record):

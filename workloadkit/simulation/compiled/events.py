@@ -1,10 +1,10 @@
 """Events of jobs in a compiled simulation, and the parts that are notified."""
 
 from workloadkit._kernels.compile import bare, inline
+from workloadkit.simulation.compiled.parts import by_part
+from workloadkit.simulation.compiled.predicting import CORRECT, LEARN, PLAN, predict
+from workloadkit.simulation.compiled.queue import insert_end, remove_end
 from workloadkit.simulation.machine.ledger import end_job
-from workloadkit.simulation.parts import by_part
-from workloadkit.simulation.predicting import CORRECT, LEARN, PLAN, predict
-from workloadkit.simulation.queue import insert_end, remove_end
 
 LATE = -1  # the end of job j is listed as LATE - j while it has its processors
 

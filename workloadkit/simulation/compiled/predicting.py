@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import chosen_by_type, inline, interpreted, native
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.parts import by_part, functions_of, is_built_in
-from workloadkit.simulation.state import Jobs, no_jobs
+from workloadkit.simulation.compiled.parts import by_part, functions_of, is_built_in
+from workloadkit.simulation.compiled.state import Jobs, no_jobs
 from workloadkit.simulation.workload import Rules, Workload, predictor_rng
 
 # What a predictor does.

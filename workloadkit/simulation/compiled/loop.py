@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from workloadkit._kernels.compile import bare, bound, by_reference, inline, kernel, uncached
-from workloadkit.simulation import recorded_stream  # noqa: F401 acts where no users react
-from workloadkit.simulation.cancellations import let_leave, next_to_leave
-from workloadkit.simulation.events import (
+from workloadkit.simulation.compiled import recorded_stream  # noqa: F401 acts where no users react
+from workloadkit.simulation.compiled.cancellations import let_leave, next_to_leave
+from workloadkit.simulation.compiled.events import (
     allocate,
     correct_outlived,
     end_due,
@@ -24,22 +24,15 @@ from workloadkit.simulation.events import (
     renew_predictions,
     take_end,
 )
-from workloadkit.simulation.machine.ledger import (
-    change,
-    hold,
-    must_return,
-    next_change,
-    release_all,
-)
-from workloadkit.simulation.parts import by_part, is_built_in
-from workloadkit.simulation.state import (
+from workloadkit.simulation.compiled.parts import by_part, is_built_in
+from workloadkit.simulation.compiled.state import (
     LACKS_ROOM,
     OVER,
     REQUESTED,
     STOPPED,
     State,
 )
-from workloadkit.simulation.streams import (
+from workloadkit.simulation.compiled.streams import (
     act_on_all,
     act_on_submissions,
     look_ahead,
@@ -47,6 +40,13 @@ from workloadkit.simulation.streams import (
     notify_user,
     submission_is_due,
     take_one,
+)
+from workloadkit.simulation.machine.ledger import (
+    change,
+    hold,
+    must_return,
+    next_change,
+    release_all,
 )
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.simulation.sorting import stable_order
-from workloadkit.simulation.state import never
+from workloadkit.simulation.compiled.sorting import stable_order
+from workloadkit.simulation.compiled.state import never
 
 
 class Classes(NamedTuple):

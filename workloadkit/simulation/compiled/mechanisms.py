@@ -28,9 +28,14 @@ from workloadkit._kernels.compile import (
     native,
 )
 from workloadkit._kernels.memory import lay_out, pack
-from workloadkit.simulation.agenda import Agenda
-from workloadkit.simulation.parts import functions_of, is_built_in, kind_of, register_functions
-from workloadkit.simulation.state import no_jobs
+from workloadkit.simulation.compiled.agenda import Agenda
+from workloadkit.simulation.compiled.parts import (
+    functions_of,
+    is_built_in,
+    kind_of,
+    register_functions,
+)
+from workloadkit.simulation.compiled.state import no_jobs
 
 # Actions of users.
 BEGIN, SUBMIT, JOB_ENDED, WAKE_UP = range(4)

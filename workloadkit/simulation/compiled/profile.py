@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit._kernels.record import Record
+from workloadkit.simulation.compiled.queue import move
 from workloadkit.simulation.machine.ledger import (
     FREE,
     PLANNED,
@@ -24,7 +25,6 @@ from workloadkit.simulation.machine.ledger import (
     same_rows,
     vacate,
 )
-from workloadkit.simulation.queue import move
 
 
 class _At(Record):

@@ -5,10 +5,10 @@ Without users, ``None``, the jobs of the tables arrive at their submit times.
 """
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.agenda import is_wake_up, take_due, take_first
-from workloadkit.simulation.events import arrive
-from workloadkit.simulation.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, perform_action
-from workloadkit.simulation.parts import by_part
+from workloadkit.simulation.compiled.agenda import is_wake_up, take_due, take_first
+from workloadkit.simulation.compiled.events import arrive
+from workloadkit.simulation.compiled.mechanisms import JOB_ENDED, SUBMIT, WAKE_UP, perform_action
+from workloadkit.simulation.compiled.parts import by_part
 
 # Selections of due entries.
 ALL, SUBMISSIONS = range(2)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import counting, interpreted
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.compiled_orders import check_frozen, class_number
+from workloadkit.simulation.compiled.orders import check_frozen, class_number
+from workloadkit.simulation.compiled.parts import functions_of, register_functions
+from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.orders import VisibleJob
-from workloadkit.simulation.parts import functions_of, register_functions
-from workloadkit.simulation.state import Jobs
 from workloadkit.simulation.workload import Workload
 
 

@@ -21,6 +21,8 @@ from workloadkit._kernels.compile import (
 )
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
+from workloadkit.simulation.compiled.parts import functions_of, kind_of, register_functions
+from workloadkit.simulation.compiled.sorting import stable_order
 from workloadkit.simulation.orders import (
     ARRIVAL,
     F1,
@@ -37,8 +39,6 @@ from workloadkit.simulation.orders import (
     VaryingOrder,
     VisibleJob,
 )
-from workloadkit.simulation.parts import functions_of, kind_of, register_functions
-from workloadkit.simulation.sorting import stable_order
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
 _wfp3, _unicef = map(inline, VARYING.values())

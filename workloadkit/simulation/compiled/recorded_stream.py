@@ -3,8 +3,8 @@
 import sys
 
 from workloadkit._kernels.compile import bare
-from workloadkit.simulation.events import arrive
-from workloadkit.simulation.parts import register_functions
+from workloadkit.simulation.compiled.events import arrive
+from workloadkit.simulation.compiled.parts import register_functions
 
 
 @bare
