@@ -7,8 +7,8 @@ from .comparison_plots import plot_objective as plot_objective
 from .comparison_plots import plot_queue_lengths as plot_queue_lengths
 from .comparison_plots import plot_sweep as plot_sweep
 from .comparison_plots import plot_sweeps as plot_sweeps
-from .gantt import gantt as gantt
-from .gantt import plot_gantt as plot_gantt
+from .gantt_charts import gantt as gantt
+from .gantt_charts import plot_gantt as plot_gantt
 from .measures import busiest_week as busiest_week
 from .measures import by_run_class as by_run_class
 from .measures import by_size_class as by_size_class

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from workloadkit.analysis import style
 from workloadkit.analysis.distributions.marginals import cumulative_shares, plot_cumulative
 from workloadkit.analysis.formats import is_share, is_time, metric_title
-from workloadkit.analysis.schedules.gantt import plot_gantt
+from workloadkit.analysis.schedules.gantt_charts import plot_gantt
 from workloadkit.analysis.schedules.measures import busiest_week, means_over_time, time_axis
 from workloadkit.clock import equal_parts
 from workloadkit.errors import ParameterError, quoted

@@ -171,9 +171,9 @@ def test_shell_completion_knows_the_commands_and_the_studies():
 
 def test_wrong_usage_is_exit_2(run):
     for arguments, message in (
-        (["nosuch"], "No such command 'nosuch'"),
-        (["sessions", "--nope"], "no such option: --nope; see workloadkit sessions -h"),
-        (["sessions", "--nope"], "--nope"),
+        (["nosuch"], "no such command 'nosuch'"),
+        (["sessions", "--nope"], "error: no such option: --nope"),
+        (["sessions", "--nope"], "; see workloadkit sessions -h"),
         (["sessions", "a.swf", "b.swf"], "unexpected extra argument"),
         (["sessions", "--threshold", "soon"], "'soon' is not a duration"),
         (["sessions", "--method", "max", "--cut", "-1h"], "'-1h' is not a duration"),

@@ -74,7 +74,7 @@ def test_a_shard_may_have_nothing_to_do(run):
 def test_what_is_wrong_is_reported_in_a_line(run):
     for arguments, code, message in (
         (("run", "y.toml", "--out", "r"), 1, "error: y.toml: no such file"),
-        (("run", "x.toml"), 2, "Missing option '--out'"),
+        (("run", "x.toml"), 2, "missing option '--out'"),
         (("run", "x.toml", "--out", "r", "--shard", "3/2"), 2, "'3/2' is not K/N, with K from 1"),
         (("run", "x.toml", "--out", "r", "--shard", "x"), 2, "'x' is not K/N"),
         (("run", "x.toml", "--out", "x.toml"), 1, "error: x.toml: cannot be created: File exists"),

@@ -14,7 +14,7 @@ from tests.compiled import from_python
 from workloadkit import FormatError, Header, Trace, read_swf, write_swf
 from workloadkit._kernels import swf as parser
 from workloadkit.fields import FIELDS
-from workloadkit.io import files
+from workloadkit.io import files, swf
 from workloadkit.io.swf import reading, writing
 
 quotient = from_python(parser.quotient)
@@ -109,12 +109,11 @@ def test_both_parsers_read_the_same(text, end, strict, chunk, room):
     small_chunks = partial(files.digested_chunks, size=chunk)
 
     def read(compiled_from):
-        patches = {
-            "COMPILED_FROM": compiled_from,
-            "digested_chunks": small_chunks,
-            "FIRST_ROOM": room,
-        }
-        with mock.patch.multiple(reading, **patches):
+        patches = {"COMPILED_FROM": compiled_from, "FIRST_ROOM": room}
+        with (
+            mock.patch.multiple(reading, **patches),
+            mock.patch.object(swf, "digested_chunks", small_chunks),
+        ):
             try:
                 return read_swf(io.BytesIO(text), strict=strict)
             except FormatError as error:

@@ -116,7 +116,8 @@ _OF_PAST: dict[type, Callable[[Any], tuple[int, int, Callable[[list], Any]]]] = 
 
 def why_not_repeated(predictor: Any, seed: int | None) -> str:
     """Return why the predictions cannot be repeated; empty if they can."""
-    if not _repeats(predictor, "repetition"):
+    is_ours = type(predictor).__module__.startswith("workloadkit.")
+    if not (is_ours and supports(predictor, "repetition")):  # others may predict otherwise
         name = predictor if isinstance(predictor, str) else type(predictor).__name__
         return f"{name} is not built in"
     if draws(predictor) and seed is None:
