@@ -131,3 +131,10 @@ def kernels(environment, folder):
         f'{{"argv": {command}, "display_name": "Python 3", "language": "python"}}'
     )
     return str(folder / "jupyter")
+
+
+@pytest.mark.parametrize("name", ["bases", "predictors", "schedulers", "users", "site", "settings"])
+def test_groups_of_names_can_be_what_a_program_reads_first(name):
+    code = f"import workloadkit as wk; print(wk.{name}.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith(name)
