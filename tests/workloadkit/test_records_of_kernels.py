@@ -80,3 +80,11 @@ def test_fields_of_other_types_are_refused():
 
 def test_a_record_of_another_package_is_not_built_in():
     assert not is_built_in(Counts())
+
+
+def test_fields_that_are_not_declared_can_neither_be_read_nor_written():
+    counts = Counts()
+    with pytest.raises(AttributeError, match="don"):
+        counts.don = 1
+    with pytest.raises(AttributeError, match="don"):
+        _ = counts.don

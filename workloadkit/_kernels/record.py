@@ -37,7 +37,14 @@ class _Field:
         record.memory[self._name] = value
 
 
-class Record:
+class _WithoutOthers(type):
+    """Makes classes whose objects have the declared fields alone, as they have in kernels."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
+        return super().__new__(cls, name, bases, {"__slots__": (), **body})
+
+
+class Record(metaclass=_WithoutOthers):
     """Base of records; fields are 0 unless they are given.
 
     Parameters
@@ -47,6 +54,8 @@ class Record:
     **values : scalar
         By the names of the fields.
     """
+
+    __slots__ = ("letters", "memory")
 
     fields: ClassVar[Mapping[str, str]] = {}
 
