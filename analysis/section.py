@@ -12,7 +12,10 @@ from matplotlib.axes import Axes
 from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import share, with_interval
 from workloadkit.display import Displayed
+from workloadkit.errors import plural
+from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import plain
+from workloadkit.trace import Trace
 
 #: Title and cell formatter of each column to show.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -220,6 +223,19 @@ def joined(*parts: Section) -> Section:
         parameters={name: value for part in parts for name, value in part.parameters.items()},
         **together,
     )
+
+
+def why_no_users(trace: Trace) -> str:
+    """Return why a log has no users to report; empty if it has."""
+    if not trace.ran.any():
+        return "No job of this log ran"
+    return "" if (trace.ran & (trace.column("user") != UNKNOWN)).any() else "No user is known"
+
+
+def unknown_users(trace: Trace) -> tuple[str, ...]:
+    """Return the note on jobs of unknown users that are left out, if there are any."""
+    n_jobs = int((trace.ran & (trace.column("user") == UNKNOWN)).sum())
+    return (f"Left out: {plural(n_jobs, 'job')} of unknown users.",) if n_jobs else ()
 
 
 def unanswered(name: str, title: str, gap: str) -> Section:

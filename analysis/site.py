@@ -12,9 +12,8 @@ from workloadkit.analysis import style
 from workloadkit.analysis.distributions.marginals import describe, summary_table
 from workloadkit.analysis.formats import duration
 from workloadkit.analysis.load.over_time import waits_known
-from workloadkit.analysis.section import Figure, Section
+from workloadkit.analysis.section import Figure, Section, unknown_users, why_no_users
 from workloadkit.errors import ParameterError, plural, quoted
-from workloadkit.fields import UNKNOWN
 from workloadkit.site import Empirical, SiteDistributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION
 from workloadkit.trace import Trace
@@ -215,19 +214,15 @@ _DRAWN = {
 
 def section(trace: Trace) -> Section:
     """Report the distributions for a model of the site's users and jobs."""
-    known = trace.column("user") != UNKNOWN
-    if not (trace.ran & known).any():
-        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
-        note = f"{reason}, so users cannot be modelled."
-        return Section("site", _TITLE, notes=(note,))
+    if reason := why_no_users(trace):
+        return Section("site", _TITLE, notes=(f"{reason}, so users cannot be modelled.",))
     found = site_distributions(trace)
     notes = [
         "Sessions are delimited by Last: a session ends if the user submits no job for 20 min "
         "after the end of the last submitted job. Think times and breaks start at this end. "
-        "workloadkit.site.site_distributions saves the distributions for a simulation."
+        "workloadkit.site.site_distributions saves the distributions for a simulation.",
+        *unknown_users(trace),
     ]
-    if anonymous := int((trace.ran & ~known).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
     if not waits_known(trace):
         notes.append(
             "No wait time is known; batches, think times and breaks assume that jobs end their run "

@@ -21,6 +21,8 @@ from workloadkit.analysis.section import (
     joined,
     part,
     shown,
+    unknown_users,
+    why_no_users,
 )
 from workloadkit.clock import WEEK
 from workloadkit.errors import plural
@@ -198,14 +200,10 @@ def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") 
 
 def section(trace: Trace) -> Section:
     """Report the number of users, their shares and their classes."""
-    users = user_shares(trace)
-    if users.empty:
-        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
+    if reason := why_no_users(trace):
         return Section("users", _TITLE, notes=(f"{reason}, so users cannot be distinguished.",))
-    notes: tuple[str, ...] = ()
-    if anonymous := int((trace.ran & (trace.column("user") == UNKNOWN)).sum()):
-        notes = (f"Left out: {plural(anonymous, 'job')} of unknown users.",)
-    return joined(Section("users", _TITLE, notes=notes), _shares(users), _classes(trace))
+    head = Section("users", _TITLE, notes=unknown_users(trace))
+    return joined(head, _shares(user_shares(trace)), _classes(trace))
 
 
 _SUMMARY: Columns = {

@@ -15,7 +15,7 @@ from workloadkit.analysis.distributions.marginals import (
 )
 from workloadkit.analysis.formats import duration, share
 from workloadkit.analysis.load.over_time import waits_known
-from workloadkit.analysis.section import Figure, Section
+from workloadkit.analysis.section import Figure, Section, unknown_users, why_no_users
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
@@ -206,18 +206,16 @@ def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def section(trace: Trace) -> Section:
     """Report sessions and batches by the method "arrival"."""
-    known = trace.column("user") != UNKNOWN
-    if not (trace.ran & known).any():
-        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
+    if reason := why_no_users(trace):
         return Section("sessions", _TITLE, notes=(f"{reason}, so there are no sessions.",))
     threshold = THRESHOLDS[_METHOD]
     notes = [
         f"A session ends if the user submits no job for {duration(threshold)}. A batch is a "
         "set of overlapping jobs of a session; a think time is the pause between two batches."
     ]
-    if anonymous := int((trace.ran & ~known).sum()):
-        notes.append(f"Left out: {plural(anonymous, 'job')} of unknown users.")
-        trace = trace.select(known)
+    if left_out := unknown_users(trace):
+        notes += left_out
+        trace = trace.select(trace.column("user") != UNKNOWN)
     if not waits_known(trace):
         notes.append(
             "No wait time is known; batches and think times assume that jobs end their run time "

@@ -21,6 +21,7 @@ from workloadkit.analysis.section import (
     Table,
     shown,
     shown_intervals,
+    why_no_users,
 )
 from workloadkit.analysis.sessions.batches import (
     BatchAgreement,
@@ -222,9 +223,7 @@ def _median(values: NDArray[np.float64]) -> float:
 
 def section(trace: Trace) -> Section:
     """Report the comparison of session methods and the recommended one."""
-    known = trace.column("user") != UNKNOWN
-    if not (trace.ran & known).any():
-        reason = "No user is known" if trace.ran.any() else "No job of this log ran"
+    if reason := why_no_users(trace):
         note = f"{reason}, so there are no sessions to compare."
         return Section("session_methods", _TITLE, notes=(note,))
     found = compare_session_methods(trace, rng=SEED)

@@ -154,9 +154,9 @@ def test_what_cannot_be_taken_is_refused():
         site_distributions([])
     with pytest.raises(ParameterError, match=r"two logs have the name two\.swf"):
         site_distributions([two_users(), two_users()])
-    nobody = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}, name="lublin.swf")
+    without_users = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]}, name="lublin.swf")
     with pytest.raises(WorkloadError, match=r"^lublin\.swf: no job of a known user ran"):
-        site_distributions(nobody)
+        site_distributions(without_users)
 
 
 @given(logs())
@@ -380,8 +380,8 @@ def test_the_section_shows_what_is_taken():
 
 
 def test_the_section_says_what_a_log_lacks():
-    nobody = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
-    assert of_site.section(nobody).notes[0].startswith("No user is known")
+    without_users = Trace.from_columns({"submit": [0], "run": [1], "procs": [1]})
+    assert of_site.section(without_users).notes[0].startswith("No user is known")
     none = Trace.from_columns({"submit": [0], "run": [-1], "procs": [1], "user": [1]})
     assert of_site.section(none).notes[0].startswith("No job of this log ran")
     columns = {"submit": [0, 9, 12], "run": [1, 1, 1], "procs": [1] * 3, "user": [1, 1, -1]}
