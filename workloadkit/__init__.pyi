@@ -55,6 +55,8 @@ from .io.slurm import read_slurm as read_slurm
 from .io.slurm.conf import read_slurm_conf as read_slurm_conf
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
+from .io.tables import mapping_names as mapping_names
+from .io.tables import read_table as read_table
 from .io.wkt import read_wkt as read_wkt
 from .io.wkt import write_wkt as write_wkt
 from .machine.description import MachineDescription as MachineDescription

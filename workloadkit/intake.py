@@ -18,6 +18,21 @@ ROWS_READ = "rows read "
 SHORT = "missing columns at the end taken as unknown"
 TORN = "the file is truncated: its incomplete last line is left out"
 
+#: Places of rows of several files: the number of the file, from 0, times this, plus the line.
+FILE_AT = 10**10
+
+
+def place_text(place: int) -> str:
+    """Return the place of a row.
+
+    Examples
+    --------
+    >>> place_text(1200), place_text(2 * FILE_AT + 3)
+    ('line 1,200', 'line 3 of file 3')
+    """
+    file, line = divmod(place, FILE_AT)
+    return f"line {line:,}" + (f" of file {file + 1:,}" if file else "")
+
 
 @dataclass(frozen=True)
 class Repair:
@@ -39,7 +54,7 @@ class Repair:
 
     def __str__(self) -> str:
         times, on = ("once", "on") if self.count == 1 else (f"{self.count:,} times", "first on")
-        line = f", {on} line {self.first_line}" if self.first_line else ""
+        line = f", {on} {place_text(self.first_line)}" if self.first_line else ""
         return f"{self.kind} ({times}{line})"
 
 
@@ -64,7 +79,8 @@ class Intake(Displayed):
 
     Notes
     -----
-    If several files were read, line numbers continue from file to file.
+    If several files were read, line numbers continue from file to file; in tables, each file has
+    its own (`place_text`).
 
     Examples
     --------
@@ -86,10 +102,12 @@ class Intake(Displayed):
         """Return the table of rows read, left out and kept, and of oddities."""
         counts = [("rows read", f"{self.rows:,}", "")]
         counts += [
-            (r.kind, f"-{r.count:,}", f"first on line {r.first_line:,}") for r in self.left_out
+            (r.kind, f"-{r.count:,}", f"first on {place_text(r.first_line)}") for r in self.left_out
         ]
         counts += [("jobs", f"{self.jobs:,}", "")]
-        noted = [(r.kind, f"{r.count:,}", f"first on line {r.first_line:,}") for r in self.noted]
+        noted = [
+            (r.kind, f"{r.count:,}", f"first on {place_text(r.first_line)}") for r in self.noted
+        ]
         widths = [max(len(row[column]) for row in counts + noted) for column in range(2)]
         lines = [
             f"  {kind:{widths[0]}}  {count:>{widths[1]}}  {where}".rstrip()

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +193,40 @@ class Trace(Displayed):
         if "job" not in columns:
             table["job"] = np.arange(1, n_jobs + 1)
         return cls(Columns(table), header or Header(), name=name)
+
+    @classmethod
+    def from_frame(cls, frame: Any, mapping: Any, *, tz: str | None = None) -> "Trace":
+        """Make a trace from a frame of pandas or Polars, or a table of Arrow, by a mapping.
+
+        Requires DuckDB (``pip install 'workloadkit[tables]'``).
+
+        Parameters
+        ----------
+        frame : DataFrame or Table
+            Its index is no column.
+        mapping : str, path or dict
+            What the columns mean, see `workloadkit.io.tables.read_table`.
+        tz : str, optional
+            Time zone of the log, and of times without an offset; by default that of the mapping.
+
+        Raises
+        ------
+        FormatError
+            If a key of the mapping is wrong.
+        WorkloadError
+            If DuckDB is not installed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"t": [0, 60], "s": [5.5, 30], "who": ["al", None]})
+        >>> fields = {"submit": {"sql": "t", "unit": "s"}, "run": {"sql": "s", "unit": "s"}}
+        >>> trace = Trace.from_frame(frame, {"fields": fields | {"start": fields["submit"]}})
+        >>> trace.jobs[["submit", "wait", "run"]].to_numpy().tolist()
+        [[0.0, 0.0, 5.5], [60.0, 0.0, 30.0]]
+        """
+        trace: Trace = import_module("workloadkit.io.tables").read_frame(frame, mapping, tz=tz)
+        return trace
 
     @property
     def n_jobs(self) -> int:

@@ -61,6 +61,15 @@ def convert(
         Format | None,
         typer.Option("--from", help="Format of the input. By default it is recognized."),
     ] = None,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            show_default=False,
+            help="What the columns of a table mean (CSV, JSON, Parquet; files, folders, archives): "
+            "a mapping that ships, such as kestrel, or a TOML file.",
+        ),
+    ] = None,
     tz: Annotated[
         str | None,
         typer.Option(
@@ -146,6 +155,7 @@ def convert(
         trace = formats.read_log(
             [str(log) for log in logs],
             from_,
+            mapping=mapping,
             tz=tz,
             procs=procs,
             attempts=attempts,

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -20,6 +21,7 @@ from workloadkit.io.files import log_name
 from workloadkit.io.names import numbers_of
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.job_columns import NUMBERED
+from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.observed import observed_machine
 from workloadkit.metrics import use_over_time
 from workloadkit.trace import Trace
@@ -33,7 +35,73 @@ _LEFT_OUT = ("id", "reason", "exit_code", "node_list", "features", "pools")
 _MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "requested_memory")
 
 #: Latest accepted submission, the end of the year 9999. [s since 1970]
-_LAST_SECOND = 253_402_300_799
+LAST_SECOND = 253_402_300_799
+
+
+class Origin(NamedTuple):
+    """From where the jobs of a log come.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the format.
+    path : str
+        Path of the file, for messages; the log is named after the file.
+    states : collection of str
+        States that the format defines; an anonymous log contains no others.
+    is_dated : bool
+        Whether times are seconds since 1970; else since an unknown instant.
+    machine : MachineDescription, optional
+        By default observed from the jobs, unless `is_table`.
+    computer : str
+        Name of the machine.
+    procs : int, optional
+        Processors of the machine.
+    is_table : bool
+        Whether each record is a job of its own.
+    columns : tuple of str
+        Columns of the side-car; by default all.
+    """
+
+    kind: str
+    path: str
+    states: Collection[str] = ()
+    is_dated: bool = True
+    machine: MachineDescription | None = None
+    computer: str = ""
+    procs: int | None = None
+    is_table: bool = False
+    columns: tuple[str, ...] = ()
+
+
+class Extent(NamedTuple):
+    """What the header of a log says of its jobs.
+
+    Parameters
+    ----------
+    n_jobs, n_bursts : int
+    start : int
+        Second 0 of the log. [s since 1970]
+    last : float
+        Last end, or last time at which a job left the queue. [s]
+    window : Window
+    most : int
+        Maximum number of processors in use; 0 if it is unknown.
+    names : dict of str to list of str
+        Names of queues and partitions, in the order of their numbers.
+    clusters : list of str
+    suspends : bool
+    """
+
+    n_jobs: int
+    n_bursts: int
+    start: int
+    last: float
+    window: Window
+    most: int
+    names: dict[str, list[str]]
+    clusters: list[str]
+    suspends: bool
 
 
 def assemble(
@@ -67,48 +135,87 @@ def assemble(
     FormatError
         If there is no job.
     """
+    return assemble_from(records, Origin(kind, path, states), options)
+
+
+def assemble_from(records: Records, origin: Origin, options: ImportOptions) -> Trace:
+    """Build a log from records with an origin; see `assemble`."""
     table = records.frame()
-    valid = table["submit"].between(0, _LAST_SECOND).to_numpy()
+    valid = table["submit"].between(0, LAST_SECOND).to_numpy()
     if not valid.all():
         places = table["place"].to_numpy()
         records.leave_out_where("submitted before 1970 or after 9999", ~valid, places)
         table = table[valid]
     if not len(table):
-        left = ", ".join(str(repair) for repair in records.left_out[:3])
-        raise FormatError(path, f"the {kind} contains no job" + (f": {left}" if left else ""))
-    table, attempts = fold_attempts(table, records, summed_up=options.attempts)
-    start = int(np.floor(table["submit"].min()))
-    zone = records.zone or ZoneInfo(options.zone)
-    begin = datetime.fromtimestamp(start, UTC).astimezone(zone)
+        raise no_job(records, origin)
+    if origin.is_table:
+        attempts = table.iloc[:0]
+    else:
+        table, attempts = fold_attempts(table, records, summed_up=options.attempts)
+    start = second_0(table, origin)
     numbers, names = _numbers(table, options)
-    jobs = _columns(table, start, records) | numbers
+    jobs = columns_of(table, start, records) | numbers
     trace = Trace.from_columns({"job": np.arange(1, len(table) + 1), **jobs})
-    intake = Intake(
-        kind=kind,
-        rows=records.rows,
-        jobs=len(table),
-        left_out=records.left_out,
-        noted=records.noted,
-        settings=(("time zone", zone_name(zone)),),
-    )
     if len(attempts):
         trace = replace(trace, bursts=partial_lines(attempts, trace))
     opened = None if records.opened is None else records.opened - start
-    window = window_of(trace.column("submit"), trace.end[trace.ran], opened=opened)
-    beside = _beside(table, numbers, options, states)
-    parts = {name: beside[name] for name in ("partition", "queue")}  # in an anonymous log, numbers
+    parts = trace.as_bursts()
+    left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
+    extent = Extent(
+        n_jobs=len(table),
+        n_bursts=trace.n_bursts,
+        start=start,
+        # jobs may leave the queue without running
+        last=float(np.fmax(parts.end, left_queue).max()),
+        window=window_of(trace.column("submit"), trace.end[trace.ran], opened=opened),
+        most=_most_in_use(parts),
+        names=names,
+        clusters=[word for word in table["cluster"].unique() if word],
+        suspends=records.suspends,
+    )
+    intake = intake_of(records, extent, origin, options)
+    beside = sidecar_of(table, numbers, options, origin)
+    machine = origin.machine
+    if not origin.is_table:
+        part_of = {name: beside[name] for name in ("partition", "queue")}  # numbers, if anonymous
+        machine = observed_machine(table.assign(**part_of), named=not options.anonymize)
     return replace(
         trace,
-        header=_header(trace, table, intake, options, names, begin, window, records.suspends),
-        name="anonymous" if options.anonymize else log_name(path),
+        header=header_of(extent, intake, origin, options, records),
+        name="anonymous" if options.anonymize else log_name(origin.path),
         digest=records.digest.hexdigest(),
         sidecar=beside,
         intake=intake,
-        machine=observed_machine(table.assign(**parts), named=not options.anonymize),
+        machine=machine,
     )
 
 
-def _columns(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDArray]:
+def no_job(records: Records, origin: Origin) -> FormatError:
+    """Return the error of records without a job."""
+    left = ", ".join(str(repair) for repair in records.left_out[:3])
+    why = f"the {origin.kind} contains no job" + (f": {left}" if left else "")
+    return FormatError(origin.path, why)
+
+
+def second_0(table: pd.DataFrame, origin: Origin) -> int:
+    """Return second 0 of a log: its first submission, if times have a date. [s since 1970]."""
+    return int(np.floor(table["submit"].min())) if origin.is_dated else 0
+
+
+def intake_of(records: Records, extent: Extent, origin: Origin, options: ImportOptions) -> Intake:
+    """Return what became of the rows."""
+    zone = zone_name(records.zone or ZoneInfo(options.zone)) if origin.is_dated else "unknown"
+    return Intake(
+        kind=origin.kind,
+        rows=records.rows,
+        jobs=extent.n_jobs,
+        left_out=records.left_out,
+        noted=records.noted,
+        settings=(("time zone", zone),),
+    )
+
+
+def columns_of(table: pd.DataFrame, start: int, records: Records) -> dict[str, NDArray]:
     """Return the measured fields of the jobs."""
     places = table["place"].to_numpy()
     submit = table["submit"].to_numpy()
@@ -142,46 +249,27 @@ def _numbers(
     return numbers, names
 
 
-def _header(
-    trace: Trace,
-    table: pd.DataFrame,
-    intake: Intake,
-    options: ImportOptions,
-    names: dict[str, list[str]],
-    begin: datetime,
-    window: Window,
-    suspends: bool,
+def header_of(
+    extent: Extent, intake: Intake, origin: Origin, options: ImportOptions, records: Records
 ) -> Header:
-    """Return the header derived from the records."""
-    zone, offset = begin.tzinfo, begin.utcoffset()
-    n_bursts = trace.n_bursts
-    parts = trace.as_bursts()
-    left_queue = parts.column("submit") + np.nan_to_num(parts.column("wait"))
-    last = float(np.fmax(parts.end, left_queue).max())  # jobs may leave the queue without running
+    """Return the header of a log."""
     entries: list[tuple[str, str]] = [("Version", "2.2")]
-    clusters = [word for word in table["cluster"].unique() if word]
+    clusters = extent.clusters or [origin.computer] * bool(origin.computer)
     if clusters and not options.anonymize:
         entries.append(("Computer", ", ".join(clusters)))
     entries.append(("Conversion", f"workloadkit {__version__}, from {intake.kind}"))
-    entries += [("MaxJobs", str(trace.n_jobs)), ("MaxRecords", str(trace.n_jobs + n_bursts))]
+    n_records = extent.n_jobs + extent.n_bursts
+    entries += [("MaxJobs", str(extent.n_jobs)), ("MaxRecords", str(n_records))]
     # Double: summary lines and parts; TS: time slicing without parts
-    entries.append(("Preemption", "Double" if n_bursts else "TS" if suspends else "No"))
-    entries += [
-        ("UnixStartTime", str(int(begin.timestamp()))),
-        ("TimeZone", str(int(offset.total_seconds()) if offset is not None else 0)),
-    ]
-    if isinstance(zone, ZoneInfo):
-        entries.append(("TimeZoneString", zone.key))
-    dated = Header(tuple(f"; {label}: {value}" for label, value in entries))
-    if date := dated.date(0):
-        entries.append(("StartTime", date))
-    if date := dated.date(last):
-        entries.append(("EndTime", date))
-    entries.append(("Window", dated.window_text(window.begin, window.until)))
-    if options.procs is not None:
-        entries.append(("MaxProcs", str(options.procs)))
+    entries.append(
+        ("Preemption", "Double" if extent.n_bursts else "TS" if extent.suspends else "No")
+    )
+    entries += _dates(extent, origin, records.zone or ZoneInfo(options.zone))
+    procs = options.procs or origin.procs or (origin.machine.procs if origin.machine else None)
+    if procs:
+        entries.append(("MaxProcs", str(procs)))
     for label, field in (("Queue", "queue"), ("Partition", "partition")):
-        if known := names[field]:
+        if known := extent.names[field]:
             entries.append((f"Max{label}s", str(len(known))))
         if not options.anonymize:
             entries += [(label, f"{n} {name}") for n, name in enumerate(known, 1)]
@@ -193,16 +281,33 @@ def _header(
         entries.append(("Note", f"{IRREGULAR}{odd}"))
     if len(clusters) > 1:
         entries.append(("Note", f"the jobs of {len(clusters)} machines"))
-    if most := _most_in_use(parts):
+    if most := extent.most:
         in_use = f"{plural(most, 'processor was', 'processors were')} in use at once"
         entries.append(("Note", f"at most {in_use}"))
-        if options.procs is not None and options.procs < most:
+        if procs and procs < most:
             warnings.warn(
-                f"procs is {options.procs:,}, but {in_use}",
+                f"procs is {procs:,}, but {in_use}",
                 WorkloadWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
     return Header(()).appended(*entries)
+
+
+def _dates(extent: Extent, origin: Origin, zone: tzinfo) -> list[tuple[str, str]]:
+    """Return the header's entries of times; 0 is an unknown start in the standard."""
+    entries = [("UnixStartTime", str(extent.start))]
+    if origin.is_dated:
+        begin = datetime.fromtimestamp(extent.start, UTC).astimezone(zone)
+        offset = begin.utcoffset()
+        entries.append(("TimeZone", str(int(offset.total_seconds()) if offset is not None else 0)))
+        if isinstance(zone, ZoneInfo):
+            entries.append(("TimeZoneString", zone.key))
+    dated = Header(tuple(f"; {label}: {value}" for label, value in entries))
+    for label, time in (("StartTime", 0.0), ("EndTime", extent.last)):
+        if origin.is_dated and (date := dated.date(time)):
+            entries.append((label, date))
+    entries.append(("Window", dated.window_text(extent.window.begin, extent.window.until)))
+    return entries
 
 
 def _most_in_use(parts: Trace) -> int:
@@ -213,24 +318,23 @@ def _most_in_use(parts: Trace) -> int:
     return int(in_use.max(initial=0))
 
 
-def _beside(
+def sidecar_of(
     table: pd.DataFrame,
     numbers: dict[str, NDArray[np.int64]],
     options: ImportOptions,
-    states: Collection[str],
+    origin: Origin,
 ) -> pd.DataFrame:
     """Return the side-car; without names if the log is anonymous."""
     table = table.assign(submit=table["submit"].where(table["submit_by"] == ""))
-    if not options.anonymize:
-        return table
-    hidden = dict(numbers)
-    for field in _ALSO_NUMBERED:
-        hidden[field], _ = numbers_of(table[field], field, key=options.key)
-    words = {
-        field: pd.Series(np.where(number == UNKNOWN, "", number.astype(str))).astype("category")
-        for field, number in hidden.items()
-    }
-    state = table["state"].where(table["state"].isin([*states, ""]), "")
-    words["state"] = state.cat.remove_unused_categories()
-    table = table.assign(**words)
-    return table.drop(columns=list(_LEFT_OUT))
+    if options.anonymize:
+        hidden = dict(numbers)
+        for field in _ALSO_NUMBERED:
+            hidden[field], _ = numbers_of(table[field], field, key=options.key)
+        words = {
+            field: pd.Series(np.where(number == UNKNOWN, "", number.astype(str))).astype("category")
+            for field, number in hidden.items()
+        }
+        state = table["state"].where(table["state"].isin([*origin.states, ""]), "")
+        words["state"] = state.cat.remove_unused_categories()
+        table = table.assign(**words).drop(columns=list(_LEFT_OUT))
+    return table[[n for n in table if n in origin.columns]] if origin.columns else table

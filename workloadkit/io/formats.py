@@ -36,7 +36,8 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
         ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;
-        ``columns`` for Slurm, which it implies unless `format` is given.
+        ``columns`` for Slurm, which it implies unless `format` is given; ``mapping`` for a table,
+        see `workloadkit.io.tables.read_table`.
 
     Raises
     ------
@@ -53,6 +54,8 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     """
     with ExitStack() as stack:
         sources = list_of_sources(source)
+        if (mapping := options.pop("mapping", None)) is not None:
+            return _read_as_table(sources, format, mapping, options)
         if format is None and options.get("columns") is not None:
             format = "slurm"  # noqa: A001
         if format is None:
@@ -106,6 +109,25 @@ def _read_as(format: Format, sources: list[Source], options: dict[str, Any]) -> 
     if len(sources) > 1:
         raise ParameterError(f"{len(sources)} files given; {TITLES[format]} is read from one file")
     return _reader(format)(sources[0], **given)
+
+
+def _read_as_table(
+    sources: list[Source],
+    format: Format | None,  # noqa: A002
+    mapping: Any,
+    options: dict[str, Any],
+) -> Trace:
+    """Read a table by a mapping."""
+    if format is not None:
+        raise ParameterError("mapping", "is for tables; do not name a format")
+    given = _given(options)
+    if unknown := given.keys() - {"tz", "procs", "anonymize", "key"}:
+        raise ParameterError(f"{', '.join(map(parameter, sorted(unknown)))}: not for tables")
+    paths = [path for path in sources if isinstance(path, str | os.PathLike)]
+    if len(paths) < len(sources):
+        raise ParameterError("mapping", "requires the paths of files")
+    read: Callable[..., Trace] = import_module("workloadkit.io.tables").read_table
+    return read(paths, mapping, **given)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Collect accounting records while files are read."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,6 +174,12 @@ class Records:
         """Count a row for several tasks of an array, which is one job."""
         rows, tasks, first = self._arrays
         self._arrays = rows + 1, tasks + n_tasks, first or place
+
+    def move_places(self, moved: Callable[[int], int]) -> None:
+        """Change the first places of what has been counted."""
+        for counted in (self._left_out, self._noted):
+            for kind, repair in counted.items():
+                counted[kind] = replace(repair, first_line=moved(repair.first_line))
 
     @property
     def left_out(self) -> tuple[Repair, ...]:

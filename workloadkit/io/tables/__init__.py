@@ -1,0 +1,200 @@
+"""Tables of jobs, such as public traces and exports of databases, read by a mapping.
+
+`mapping` is what a mapping may say; `parts` finds the files; `query` makes one SQL query of it,
+with `values` for each kind of field; `engine` runs it; `reading` makes records of its rows and
+counts every row; `log` writes a log without holding it in memory.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloadkit.errors import FormatError
+from workloadkit.io.assemble import Origin, assemble_from
+from workloadkit.io.machine import from_dict
+from workloadkit.io.records import ImportOptions, Records
+from workloadkit.io.slurm.values import STATES
+from workloadkit.io.tables.engine import connect
+from workloadkit.io.tables.mapping import Mapped, TableMapping, mapping_names, read_mapping
+from workloadkit.io.tables.parts import Part, parts_of, with_schema
+from workloadkit.io.tables.query import engine_error, fields_at_fault, query_of
+from workloadkit.io.tables.reading import Batches
+from workloadkit.io.tables.rejects import count_rejects
+from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["mapping_names", "read_frame", "read_mapping", "read_table"]
+
+_CHUNK = 1 << 20  # [bytes]
+
+
+def read_table(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    mapping: Mapped,
+    *,
+    tz: str | None = None,
+    procs: int | None = None,
+    anonymize: bool = False,
+    key: bytes | None = None,
+) -> Trace:
+    r"""Read a table of jobs: CSV, JSON or Parquet, in one or many files.
+
+    Requires DuckDB (``pip install 'workloadkit[tables]'``), which reads the named files and nothing
+    else. `Trace.intake` accounts for every row.
+
+    Parameters
+    ----------
+    files : str, path, or several of them in a list
+        Files, patterns such as ``part-*.csv.gz``, folders, and zip or tar archives.
+    mapping : str, path or dict
+        What the columns mean: the name of a mapping that ships (`mapping_names`), a TOML file, or
+        its sections.
+    tz : str, optional
+        Time zone of the log, and of times without an offset; by default that of the mapping.
+    procs : int, optional
+        Processors of the machine; by default those of the mapping.
+    anonymize : bool, default False
+        Whether to leave out names and ids.
+    key : bytes, optional
+        With `anonymize`: secret that makes the numbers of names the same in every log.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read, or a key of the mapping is wrong: with its line.
+    ParameterError
+    WorkloadError
+        If DuckDB is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> mapping = {
+    ...     "durations": {"unit": "min"},
+    ...     "fields": {"submit": "made", "start": "began", "end": "ended", "requested_time": "lim"},
+    ... }
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "jobs.csv"
+    ...     text = "made,began,ended,lim\n2024-05-01 08:00,2024-05-01 08:01,2024-05-01 09:01,90\n"
+    ...     _ = file.write_text(text)
+    ...     trace = read_table(file, mapping)
+    >>> trace.jobs[["submit", "wait", "run", "requested_time"]].to_numpy().tolist()
+    [[0.0, 60.0, 3600.0, 5400.0]]
+    """
+    mapping, options = _with_zone(read_mapping(mapping), tz, procs, anonymize, key)
+    with _opened(files, mapping) as (con, parts, batches):
+        _read_all(con, mapping, batches)
+        count_rejects(con, parts, batches.records)
+    return assemble_from(batches.records, origin_of(mapping, parts, batches), options)
+
+
+def read_frame(
+    frame: "pd.DataFrame | pl.DataFrame | pa.Table", mapping: Mapped, *, tz: str | None = None
+) -> Trace:
+    """Read a table of jobs in memory; see `Trace.from_frame`."""
+    import pyarrow as pa
+
+    mapping, options = _with_zone(read_mapping(mapping), tz)
+    if mapping.joined is not None:
+        raise mapping.error("joined", "a frame is one table")
+    table = _arrow(frame)
+    records = Records()
+    part = with_schema(Part("", "the frame", "", format="frame"), table.schema)
+    con = connect([], "", frame=table.append_column("_row", pa.array(range(1, len(table) + 1))))
+    try:
+        batches = Batches(mapping, query_of(con, mapping, [part], []), records)
+        _read_all(con, mapping, batches)
+    finally:
+        con.close()
+    return assemble_from(records, origin_of(mapping, [part], batches), options)
+
+
+def _arrow(frame: Any) -> "pa.Table":
+    """Return a frame as an Arrow table, with words as texts."""
+    import pyarrow as pa
+
+    if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas, whose index is no column
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    else:
+        table = pa.table(frame)
+    for i, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(i, column.name, table[i].cast(column.type.value_type))
+    return table
+
+
+def _with_zone(
+    mapping: TableMapping,
+    tz: str | None,
+    procs: int | None = None,
+    anonymize: bool = False,
+    key: bytes | None = None,
+) -> tuple[TableMapping, ImportOptions]:
+    options = ImportOptions(tz or mapping.times.zone, procs, False, anonymize, key)
+    return replace(mapping, times=replace(mapping.times, zone=options.zone)), options
+
+
+@contextmanager
+def _opened(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], mapping: TableMapping
+) -> Iterator[tuple[Any, list[Part], Batches]]:
+    """Open the files of a table, and yield the engine, the parts and what reads the jobs."""
+    given = [files] if isinstance(files, str | os.PathLike) else list(files)
+    with tempfile.TemporaryDirectory(prefix="workloadkit-") as folder:
+        parts, others = parts_of(given, mapping, Path(folder))
+        con = connect([part.path for part in (*parts, *others)], folder)
+        try:
+            records = Records()
+            _digest(records, mapping, given, (*parts, *others))
+            yield con, parts, Batches(mapping, query_of(con, mapping, parts, others), records)
+        finally:
+            con.close()
+
+
+def _digest(records: Records, mapping: TableMapping, given: Any, parts: Sequence[Part]) -> None:
+    """Digest the files, and the mapping, which determines the jobs as well."""
+    del given
+    for part in parts:
+        with Path(part.path).open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                records.digest.update(chunk)
+    meaning = (mapping.source, mapping.joined, mapping.times, mapping.fields, mapping.states)
+    records.digest.update(hashlib.sha256(repr(meaning).encode()).digest())
+
+
+def _read_all(con: Any, mapping: TableMapping, batches: Batches) -> None:
+    try:
+        for _ in batches.read(con):
+            pass
+    except Exception as error:
+        raise engine_error(mapping, *fields_at_fault(con, mapping, batches.query, error)) from None
+
+
+def origin_of(mapping: TableMapping, parts: Sequence[Part], batches: Batches) -> Origin:
+    """Return from where the jobs come, for the header and messages."""
+    machine = None
+    if nodes := mapping.machine.get("nodes"):
+        try:
+            machine = from_dict({"nodes": nodes}, mapping.name)
+        except FormatError as error:
+            raise mapping.error("machine.nodes", error.message, error.text) from None
+    return Origin(
+        kind=mapping.title,
+        path=parts[0].name,
+        states=tuple(m.upper() for m in mapping.states.values()) or STATES,
+        is_dated=mapping.times.origin != "unknown",
+        machine=machine,
+        computer=mapping.machine.get("name", ""),
+        procs=mapping.machine.get("procs"),
+        is_table=True,
+        columns=batches.columns,
+    )

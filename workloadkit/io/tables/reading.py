@@ -1,0 +1,265 @@
+"""From the rows of the query to records, in batches of columns, with an account of every row."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.errors import printable, quoted
+from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
+from workloadkit.io.assemble import LAST_SECOND
+from workloadkit.io.cells import Words
+from workloadkit.io.records import Records
+from workloadkit.io.slurm import values as slurm
+from workloadkit.io.tables.mapping import MEMORY, TIMES, WORDS, TableMapping
+from workloadkit.io.tables.query import Query
+from workloadkit.record_fields import RECORD_FIELDS
+
+_AT_ONCE = 1 << 18  # rows of a batch
+_TOLERANCE = 0.5  # of run times [s]
+_MOST_STATES = 20  # that are counted one by one
+
+_Numbers = NDArray[np.float64]
+
+_STATUS = {
+    "completed": COMPLETED,
+    "cancelled": CANCELLED,
+    **dict.fromkeys(("failed", "timeout", "node_fail", "out_of_memory", "preempted"), FAILED),
+}
+
+
+class Batches:
+    """Reads the jobs of a query into records.
+
+    Parameters
+    ----------
+    mapping : TableMapping
+    query : Query
+    records : Records
+        Gets the jobs, in order of submission, and counts the rows.
+    """
+
+    def __init__(self, mapping: TableMapping, query: Query, records: Records) -> None:
+        self.mapping, self.query, self.records = mapping, query, records
+        self.columns: tuple[str, ...] = ()  # of the side-car
+        self.zero: float | None = None  # of times without a date [s]
+        self._states: dict[str, tuple[int, str]] = {}
+        self._odd_states: Counter[str] = Counter()
+        self._last: tuple[float, NDArray[np.uint64]] = np.nan, np.empty(0, np.uint64)
+
+    def read(self, con: Any) -> Iterator[int]:
+        """Read all jobs, and yield the number of jobs of each batch that has some."""
+        for batch in con.sql(self.query.sql).to_arrow_reader(_AT_ONCE):
+            kept = self._kept(batch)
+            if kept.num_rows:
+                self._extend(kept)
+                yield kept.num_rows
+
+    def _kept(self, batch: Any) -> Any:
+        """Return the rows that are jobs; count the others."""
+        import pyarrow as pa
+
+        records, places = self.records, _whole(batch, "_place")
+        of_job = _whole(batch, "_n")
+        records.rows += int(of_job.sum())
+        keep = batch.column("_kept").to_numpy(zero_copy_only=False)
+        if not keep.all():
+            kind = "not selected (where of the mapping)"
+            records.leave_out(kind, int(places[~keep].min()), int(of_job[~keep].sum()))
+        more = keep & (of_job > 1)
+        if more.any():
+            kind = "further rows of jobs with several"
+            records.leave_out(kind, int(places[more].min()), int((of_job[more] - 1).sum()))
+        at = _number(batch, "_at")
+        known = ~np.isnan(at)
+        records.leave_out_where("without a submit time", keep & ~known, places)
+        since = self._since(at)
+        plausible = (since >= 0) & (since <= LAST_SECOND)
+        outside = keep & known & ~plausible
+        records.leave_out_where("submitted before 1970 or after 9999", outside, places)
+        keep = keep & known & plausible
+        if "_same" in batch.schema.names:
+            again = keep & self._repeated(at, _column(batch, "_same"))
+            records.leave_out_where("repeated records", again, places)
+            keep &= ~again
+        return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _since(self, at: _Numbers) -> _Numbers:
+        """Return times; those without a date count from the first submission."""
+        if self.mapping.times.origin != "unknown":
+            return at
+        if self.zero is None:
+            self.zero = float(np.floor(np.nanmin(at))) if not np.isnan(at).all() else None
+        return at - (self.zero or 0.0)
+
+    def _repeated(self, at: _Numbers, same: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which rows repeat an earlier one; rows are in order of submission."""
+        last_at, last_same = self._last
+        order = np.lexsort((np.arange(at.size), same))
+        again = np.zeros(at.size, bool)
+        again[order[1:]] = (same[order[1:]] == same[order[:-1]]) & (at[order[1:]] == at[order[:-1]])
+        if at.size and at[0] == last_at:
+            again |= (at == last_at) & np.isin(same, last_same)
+        if at.size:
+            of_last = same[at == at[-1]]
+            carried = last_same if at[-1] == last_at else last_same[:0]
+            self._last = float(at[-1]), np.concatenate([carried, of_last])
+        return again
+
+    def _extend(self, batch: Any) -> None:
+        """Add a batch of jobs to the records."""
+        places = _whole(batch, "_place")
+        self._note_odd(_whole(batch, "_odd"), places)
+        given: dict[str, Any] = {}
+        for name in self.query.fields:
+            if name in MEMORY and self.mapping.fields[name].unit == "suffix":
+                given[name] = _words(batch, name)
+            elif name == "id":
+                given[name] = batch.column(name).fill_null("").to_numpy(zero_copy_only=False)
+            elif name in WORDS:
+                given[name] = _words(batch, name)
+            else:
+                given[name] = _number(batch, name)
+        for name in TIMES:
+            if name in given:
+                given[name] = self._since(given[name])
+        self._submission(given, places)
+        self._execution(given, places)
+        self._memory(given, places)
+        if "state" in given:
+            given |= self._state(given.pop("state"), places)
+        if "suspended" in given:
+            self.records.suspends |= bool((given["suspended"] > 0).any())
+        given.setdefault("attempts", np.ones(places.size))
+        given.pop("wait", None)
+        self.columns = tuple(f.name for f in RECORD_FIELDS if f.name in given or f.name == "place")
+        self.records.extend(places.size, place=places, **given)
+
+    def _note_odd(self, odd: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        for bit, name in enumerate(self.query.odd) if odd.any() else ():
+            self._note(f"{name} not understood, taken as unknown", (odd >> bit) & 1 == 1, places)
+
+    def _note(self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
+        if which.any():
+            self.records.note(kind, int(places[which].min()), int(which.sum()))
+
+    def _submission(self, given: dict[str, Any], places: NDArray[np.int64]) -> None:
+        """Let the time of eligibility, or the start, replace a missing submission."""
+        submit = given.get("submit", np.full(places.size, np.nan))
+        by = np.zeros(places.size, np.int64)
+        for code, name in enumerate(("eligible", "start"), 1):
+            missing = np.isnan(submit) & ~np.isnan(given.get(name, submit))
+            if missing.any():
+                submit, by = np.where(missing, given[name], submit), np.where(missing, code, by)
+                self._note(f"no submit: {name} used instead", missing, places)
+        given |= {"submit": submit, "submit_by": Words(by, ["", "eligible", "start"])}
+
+    def _execution(self, given: dict[str, Any], places: NDArray[np.int64]) -> None:
+        """Derive starts, ends and run times from each other, and compare them."""
+        unknown = np.full(places.size, np.nan)
+        start, end = given.get("start", unknown), given.get("end", unknown)
+        if "wait" in given:
+            start = np.where(np.isnan(start), given["submit"] + given["wait"], start)
+        lasted = given.get("run", unknown)
+        end = np.where(np.isnan(end), start + lasted, end)
+        derived = end - start - np.nan_to_num(given.get("suspended", unknown))
+        kind = "run time differs from end - start: the given one is used"
+        self._note(kind, np.abs(derived - lasted) > _TOLERANCE, places)
+        self._note("end before start", end < start, places)
+        run = np.where(np.isnan(lasted), derived, lasted)
+        given |= {"start": start, "end": end, "run": np.where(np.isnan(start), np.nan, run)}
+
+    def _memory(self, given: dict[str, Any], places: NDArray[np.int64]) -> None:
+        """Convert CPU time and memory to those of one processor."""
+        procs = _positive(given.get("procs", np.full(places.size, np.nan)))
+        wanted = _positive(given.get("requested_procs", procs), procs)
+        nodes = _positive(given.get("nodes", np.full(places.size, np.nan)))
+        wanted_nodes = _positive(given.get("requested_nodes", nodes), nodes)
+        for name, of, on in (
+            ("cpu", procs, nodes),
+            ("memory", procs, nodes),
+            ("requested_memory", wanted, wanted_nodes),
+        ):
+            if name not in given:
+                continue
+            value = self.mapping.fields[name]
+            by = Words(np.zeros(places.size, np.int64), [_PER.get(value.per, "cpu")])
+            if isinstance(given[name], Words):
+                codes, words = given[name]
+                parsed = [slurm.requested_memory(word) for word in words]
+                amount = np.array([each.amount for each in parsed], np.float64)[codes]
+                self._note(f"{name} not understood, taken as unknown", np.isinf(amount), places)
+                given[name] = np.where(np.isinf(amount), np.nan, amount)
+                # a letter in the text, as in 4Gc, precedes the unit of the mapping
+                lettered = [
+                    each.per if each.per in ("node", "cpu") else by.words[0] for each in parsed
+                ]
+                by = Words(codes, lettered)
+            unit = by.column(object)
+            times = np.where(unit == "node", on / of, np.where(unit == "job", 1 / of, 1.0))
+            if name == "requested_memory":
+                given["requested_memory_per"] = by.where(~np.isnan(given[name]))
+            given[name] = given[name] * times
+
+    def _state(self, state: Words, places: NDArray[np.int64]) -> dict[str, Any]:
+        """Return the status, and the states: in the words of Slurm if they have a meaning."""
+        for word in state.words:
+            if word not in self._states:
+                self._states[word] = _meaning(self.mapping.states, word)
+        known = [self._states[word] for word in state.words]
+        odd = np.array(
+            [w != "" and s == _NOT_MAPPED for w, (s, _) in zip(state.words, known, strict=True)]
+        )
+        for code in np.flatnonzero(odd).tolist() if odd.any() else ():
+            which = state.codes == code
+            word = state.words[code]
+            if len(self._odd_states) < _MOST_STATES or word in self._odd_states:
+                self._odd_states[word] += 1
+                kind = f"state {quoted(word, 30)} is not in the mapping: status unknown"
+            else:
+                kind = "other states are not in the mapping: status unknown"
+            self._note(kind, which, places)
+        status = np.array([max(s, UNKNOWN) for s, _ in known], np.int64)[state.codes]
+        return {"status": status, "state": Words(state.codes, [word for _, word in known])}
+
+
+_PER = {"proc": "cpu", "node": "node", "job": "job"}
+_NOT_MAPPED = UNKNOWN - 1
+
+
+def _meaning(states: Mapping[str, str], word: str) -> tuple[int, str]:
+    """Return the status and the word of a state; `_NOT_MAPPED` if it has no meaning."""
+    if not states:
+        known = slurm.state(word)
+        return (slurm.status(known) if known in slurm.STATES else _NOT_MAPPED), known
+    begins = (key for key in states if key.endswith("*") and word.startswith(key[:-1]))
+    key = word if word in states else max(begins, key=len, default=None)
+    if key is None:
+        return _NOT_MAPPED, word
+    meaning = states[key]
+    return _STATUS.get(meaning, UNKNOWN), word if meaning == "unknown" else meaning.upper()
+
+
+def _positive(amount: _Numbers, otherwise: float | _Numbers = np.nan) -> _Numbers:
+    return np.where(amount > 0, amount, otherwise)
+
+
+def _column(batch: Any, name: str) -> NDArray:
+    return batch.column(name).to_numpy(zero_copy_only=False)
+
+
+def _whole(batch: Any, name: str) -> NDArray[np.int64]:
+    return _column(batch, name).astype(np.int64)
+
+
+def _number(batch: Any, name: str) -> _Numbers:
+    return _column(batch, name).astype(np.float64)
+
+
+def _words(batch: Any, name: str) -> Words:
+    """Return a column of texts, each of one printable line."""
+    encoded = batch.column(name).fill_null("").dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    return Words(codes, [printable(word) for word in encoded.dictionary.to_pylist()])
