@@ -54,8 +54,8 @@ def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Convers
         If a time or duration is a number without a unit.
     """
     value = mapping.fields[name]
-    if kind == '"NULL"':
-        kind = "VARCHAR"
+    if kind == '"NULL"':  # of a column that no part has
+        raw, kind = f"CAST({raw} AS VARCHAR)", "VARCHAR"
     if name in WORDS:
         return Conversion(_unless_unknown(_word(raw, kind), f"{raw}::VARCHAR", value, kind))
     if name in MEMORY and value.unit == "suffix":
