@@ -1,6 +1,7 @@
-"""What is installed is one package: from an archive of sources, from a checkout, as links to it."""
+"""What is installed is one package: from an archive, a checkout, or links. Texts name its parts."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from pkgutil import resolve_name
 
 import nbformat
 import numpy as np
@@ -138,3 +140,36 @@ def test_groups_of_names_can_be_what_a_program_reads_first(name):
     code = f"import workloadkit as wk; print(wk.{name}.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith(name)
+
+
+# What texts name: modules, functions and files.
+
+#: Names of this package, and of its parts where they stand in backticks; not keys in quotes.
+NAMED = re.compile(
+    r"""(?<![\w"'/.-])workloadkit(?!\.md)(?:\.[A-Za-z_]\w*)+|(?<=`)(?:analysis|queueing)(?:\.\w+)+(?=`)"""
+)
+PATHS = re.compile(r"(?<![\w*./{}-])(?:\w+/)+\w+\.py\b")
+TEXTS = ("CONTRIBUTING.md", "Makefile", "README.md", "pyproject.toml")
+
+
+def is_there(name):
+    """Whether a name can be resolved; parts of the package may stand without it."""
+    try:
+        resolve_name(name if name.startswith("workloadkit") else f"workloadkit.{name}")
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_names_and_paths_in_texts_are_those_of_things_that_exist():
+    folders = map(ROOT.joinpath, (*PACKAGES, "docs", "notebooks", "scripts", "tests"))
+    every = [path for folder in folders for path in folder.rglob("*.*")]
+    files = tuple(path.as_posix() for path in every if path.suffix == ".py")
+    texts = [path for path in every if path.suffix in (".py", ".pyi", ".md", ".ipynb")]
+    wrong = []
+    for path in (*map(ROOT.joinpath, TEXTS), *texts):
+        text = path.read_text(encoding="utf-8")
+        wrong += [(path, name) for name in NAMED.findall(text) if not is_there(name)]
+        named = {f"/{name}" for name in PATHS.findall(text)}
+        wrong += [(path, n) for n in named if not any(file.endswith(n) for file in files)]
+    assert not wrong

@@ -118,7 +118,7 @@ def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : DataFrame
-        `analysis.reactions.Reactions.expectations`.
+        `Reactions.expectations`.
     """
     ax = style.current_axes(ax)
     titles = {"W": "waited up to 5 min", "E": "ran up to 5 min"}

@@ -11,8 +11,8 @@ in another one the margin is 5 %. The margin of shares read off a logarithmic ax
 decade, that of the longest session 50 min. "More than 17.7 % in SDSC-DS" (section 6) is an error in
 the text for SDSC-SP2, the log of the figure and of the rest of the paragraph. Max+Cut and Last+Cut
 differ "only marginally" if less than 5 % of the sessions differ at every length. Last and Max have
-no discontinuity if the jump is at most a quarter. The jumps are those of `analysis.sessions.jumps`.
-The source judges by eye where the curves level off; the rule here is that of `suggest_threshold`.
+no discontinuity if the jump is at most a quarter; `compare_session_methods` measures the jumps. The
+source judges by eye where the curves level off; the rule here is that of `suggest_threshold`.
 
 Further words of the source are given numbers: by day is 7:30 to 17:30 on weekdays, and "many more"
 sessions an hour are twice as many; "most" is more than half; the slope "changes little" from 25 to

@@ -279,6 +279,20 @@ def test_custom_orders_are_repeated_and_other_forms_are_not():
         def plain(self):
             return wk.schedulers.Fcfs().plain()
 
+    class Unkept(wk.schedulers.Conservative):
+        def plain(self):
+            return wk.schedulers.Sjf().plain()
+
+    class Within(wk.schedulers.Fcfs):
+        @property
+        def as_order(self):
+            return Mine()
+
+    class Named(wk.schedulers.Fcfs):
+        @property
+        def as_order(self):
+            return wk.schedulers.Conservative()
+
     log = congested_log(np.random.default_rng(1))
     orders = (
         Alphabetical(),
@@ -288,8 +302,17 @@ def test_custom_orders_are_repeated_and_other_forms_are_not():
         schedule = wk.simulate(log, policy, engine="python")
         assert wk.check_schedule(log, schedule, policy=policy).verdict == "proved"
         assert not wk.check_schedule(log, moved(schedule, 20, 1), policy=policy)
-    schedule = wk.simulate(log, Mine(), engine="python")
-    assert wk.check_schedule(log, schedule, policy=Mine()).verdict == "consistent"
+    for policy, other, verdict in (
+        (Mine(), "easy", "consistent"),
+        (Unkept(), "conservative", "consistent"),
+        (Within(), "easy", "consistent"),
+        (Named(), "fcfs", "proved"),
+    ):
+        schedule = wk.simulate(log, policy, engine="python")
+        assert wk.check_schedule(log, schedule, policy=policy).verdict == verdict
+        assert not wk.check_schedule(log, schedule, policy=other)
+        *_, claim = wk.check_schedule(log, schedule, policy=policy, predictor="last-two").claims
+        assert claim.verdict == ("refuted" if verdict == "proved" else "not applicable")
 
 
 def test_one_table_states_what_is_proved():

@@ -140,6 +140,10 @@ def test_completion_knows_the_names_without_loading_what_they_name():
 
     assert complete("simulate", "--scheduler", "eas") == ["easy", "[]"]
     assert complete("simulate", "--overrun", "k") == ["kill", "[]"]
+    for command in ("simulate", "check", "sweep"):
+        assert complete(command, "--predict", "las") == ["last-two", "[]"]
+    assert complete("check", "--policy", "eas") == ["easy", "[]"]
+    assert complete("sweep", "--users", "flu") == ["fluid", "[]"]
     assert complete("generate", "lub") == ["lublin", "[]"]
     assert complete("validate", "--where", "qo")[0] == "qos"
 

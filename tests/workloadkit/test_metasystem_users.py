@@ -414,6 +414,27 @@ def test_a_meta_job_is_not_sent_where_its_memory_does_not_fit(tmp_path):
     assert "n.json (sha256" in schedule.to_dict()["provenance"]["sites"][0]["machine"]
 
 
+@pytest.mark.parametrize("scheduler", ["lookahead", "slack", "multi-queue"])
+def test_a_scheduler_that_does_not_support_nodes_is_refused_at_such_a_site(scheduler, tmp_path):
+    wk.write_swf(
+        wk.Trace.from_columns({"submit": [0], "run": [5], "procs": [1]}), tmp_path / "log.swf"
+    )
+    machines = {
+        "nodes.json": {"nodes": [{"count": 2, "cores": 4}]},
+        "one.json": {"partitions": [{"name": "all", "procs": 8}]},
+    }
+    for name, machine in machines.items():
+        (tmp_path / name).write_text(json.dumps(machine))
+    site = {"name": "a", "scheduler": scheduler, "jobs": {"log": "log.swf"}}
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps({"sites": [site | {"machine": "nodes.json"}]}))
+    why = f"scheduler {scheduler} does not support machines of nodes"
+    with pytest.raises(wk.WorkloadError, match=rf"^sites\[0\]\.machine is 'nodes.json'; {why}$"):
+        simulate_metasystem(str(path))
+    path.write_text(json.dumps({"sites": [site | {"machine": "one.json"}]}))
+    assert simulate_metasystem(str(path)).local_jobs("a")["start"].tolist() == [0]
+
+
 def test_errors_of_users_and_graphs_name_file_field_and_value(tmp_path):
     path, graph = tmp_path / "m.json", tmp_path / "g.json"
     graph.write_text('{"tasks": [{"name": "a", "run": -1}]}')

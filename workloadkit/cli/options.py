@@ -141,6 +141,8 @@ def _option(declared: Declared) -> tuple[Any, Any, Any]:
     panel = RARE if setting.rare else None
     how: dict[str, Any] = {"metavar": setting.metavar or "|".join(declared.choices)}
     how |= {"rich_help_panel": panel}
+    if setting.names:
+        how["autocompletion"] = words(*setting.names)
     if kind is bool:
         return bool, default, typer.Option(flag, help=setting.help, rich_help_panel=panel)
     if declared.choices:

@@ -74,7 +74,7 @@ DownTimes = Annotated[
         "ones.",
         more="Others stop jobs. A path, or an object of Outages. After its announcement, no "
         "job starts on processors that go down before its planned end. Outages without named "
-        "processors take them in turn, see `workloadkit.simulation.machine.settle`.",
+        "processors take them in turn, see `workloadkit.simulation.machine.shutdowns.settle`.",
         metavar="FILE",
     ),
 ]

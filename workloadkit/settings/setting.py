@@ -4,7 +4,7 @@ The settings of an operation are the fields of a frozen dataclass. The type of a
 its values; its `Setting`, in the annotation, contains its meaning.
 """
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from inspect import Parameter, signature
@@ -53,6 +53,8 @@ class Setting:
         What stands for the value in the help, where the type does not determine it.
     read : callable, optional
         Reads the value from a word, where the type does not determine how.
+    names : collection of str
+        Names that are known, for the completion in a shell; others may be valid.
     check : callable, optional
         Raises ParameterError for a wrong value; called with name and value.
     goes_with : str
@@ -72,6 +74,7 @@ class Setting:
     option: str | None = ""
     metavar: str = ""
     read: Callable[[str], Any] | None = None
+    names: Collection[str] = ()
     check: Callable[[str, Any], Any] | None = None
     goes_with: str = ""
     excludes: str = ""

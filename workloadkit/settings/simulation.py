@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
+from workloadkit.built_in import PREDICTORS, SCHEDULERS, USERS
 from workloadkit.errors import ParameterError, check_count, parameter
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share
@@ -34,6 +35,7 @@ Predictor = Annotated[
         option="--predict",
         metavar="NAME[:P=V,...]",
         read=str,
+        names=PREDICTORS,
         excludes="estimates",
     ),
 ]
@@ -217,6 +219,7 @@ class Check(OnMachine):
             "self-adaptive, genetic and custom schedulers. By default none.",
             metavar="NAME",
             read=str,
+            names=SCHEDULERS,
         ),
     ] = None
     predictor: Predictor = None
@@ -379,6 +382,7 @@ class Sweep(ExperimentSettings):
             "need --load-by users.",
             metavar="NAME[:P=V,...]",
             read=str,
+            names=USERS,
             recorded="never",  # except users who react
         ),
     ] = "open"

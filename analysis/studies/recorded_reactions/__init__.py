@@ -16,12 +16,12 @@ Templates are the up to four nearest of the eight weeks before in which the mach
 same hours; at least two are required. The jobs of a template, from three days before the outage on,
 represent the submissions without the outage. They are simulated under EASY with and without the
 outage, by open, adjusted, distribution based and fluid users, and by users who continue a session
-with probability p(r) (`users.ByResponse`), fitted on the log without the days around outages. All
-other inputs of the users are in the templates, and those of an outage end before it. The forecast
-is the recorded mean of the templates, changed by the effect of the outage in the simulation. All
-behaviours have the same base and differ only in their reaction. The change is the mean over all
-windows of a log, earlier and later, because four templates are few; with the axis `change` it is
-that of each outage. Jobs of unknown users are left out.
+with probability p(r) (`forecasting.ByResponse`), fitted on the log without the days around outages.
+All other inputs of the users are in the templates, and those of an outage end before it. The
+forecast is the recorded mean of the templates, changed by the effect of the outage in the
+simulation. All behaviours have the same base and differ only in their reaction. The change is the
+mean over all windows of a log, earlier and later, because four templates are few; with the axis
+`change` it is that of each outage. Jobs of unknown users are left out.
 
 The score of a count is the logarithm of its probability under a negative binomial distribution with
 the forecast as mean; its size parameter is fitted on the controls. With a given size, the true mean

@@ -144,7 +144,7 @@ _DAY = 86400
 
 
 class Continuing(NamedTuple):
-    """Parameters and state of the users; see `users.ByResponse`.
+    """Parameters and state of the users; see `ByResponse`.
 
     Parameters
     ----------

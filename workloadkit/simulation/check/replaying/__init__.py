@@ -193,6 +193,7 @@ def rule_of(
     passing = passing_of(policy)
     if passing is None:
         return None
+    policy = getattr(policy, "as_order", policy)
     compiled = None if predictions else _compiled_rule(policy, workload, rows)
     return compiled or PlainRule(passing, policy, workload, rows, predictions)
 
@@ -201,7 +202,6 @@ def _compiled_rule(policy: Any, workload: Workload, rows: NDArray[np.int64]) -> 
     """Return the rule of a policy that the kernel repeats; None for others."""
     arrival = np.arange(rows.size)
     rule = PolicyRule(MADE_AGAIN, 1, BY_PLACE, 0.0, arrival, True, False, arrival, AS_USUAL)
-    policy = getattr(policy, "as_order", policy)
     if isinstance(policy, Conservative):
         return rule._replace(reserving=FULL + COMPRESSIONS.index(policy.compression))
     if isinstance(policy, Creasy):

@@ -75,7 +75,6 @@ class InOrder(Passing):
     """EASY in any order, with any number of reservations; FCFS."""
 
     def __init__(self, policy: Any, standing: Standing) -> None:
-        policy = getattr(policy, "as_order", policy)
         super().__init__(policy, standing)
         self.orderings = Orderings(policy, standing)
         self.backfills = self.orderings.backfill != "none"

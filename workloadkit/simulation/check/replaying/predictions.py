@@ -133,11 +133,13 @@ _PASSING = {each.__name__: each for each in (InOrder, Keeping, Slacking, Selecti
 def passing_of(policy: Any) -> type[Passing] | None:
     """Return the passes of a policy; None if they cannot be repeated.
 
-    A custom class may have another order, but not other forms.
+    A custom class may have another order, but not other forms, nor may the policy that it stands
+    for.
     """
-    if not _repeats(policy, "each pass"):
+    order = getattr(policy, "as_order", policy)
+    if not (_repeats(policy, "each pass") and _repeats(order, "each pass")):
         return None
-    return _PASSING[getattr(policy, "repeated_as", "InOrder")]
+    return _PASSING[getattr(order, "repeated_as", "InOrder")]
 
 
 def _repeats(part: Any, what: str) -> bool:
