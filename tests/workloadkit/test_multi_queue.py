@@ -14,8 +14,9 @@ from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
 from tests.small_logs import head_of
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.policies.multi_queue import WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue import MultiQueue
 
 pytestmark = pytest.mark.interpreted
 

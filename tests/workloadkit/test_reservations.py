@@ -60,7 +60,7 @@ class InOrders:
 
     def compiled(self, workload, rules):
         from workloadkit.simulation.policies.easy.trees import CompiledEasy
-        from workloadkit.simulation.policies.reservations import CompiledReservations
+        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
         queue = settled(self.queue)
         if self.backfill == "none":

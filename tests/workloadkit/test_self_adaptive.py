@@ -12,8 +12,8 @@ from tests.compiled import decimals
 from tests.data import needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles.check import check_schedule
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
-from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.schedulers import Creasy, Easy, Fcfs, MultiQueue, SelfAdaptive, Sjf
 
 pytestmark = pytest.mark.interpreted

@@ -15,11 +15,14 @@ from workloadkit.metasystem.description import Metasystem
 from workloadkit.metasystem.sites import Site
 from workloadkit.metasystem.sources import JobSource
 from workloadkit.settings import Simulate
+from workloadkit.simulation.engine import Scheduler
+from workloadkit.simulation.engines import play_log_compiled, play_plain, play_users_plain
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.simulate import calibrate
 from workloadkit.simulation.supports import supports
+from workloadkit.simulation.users.behaviour import OpenUsers
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.trace import Trace
 
@@ -129,6 +132,31 @@ class PreparedSite:
     def is_rehearsed(self) -> bool:
         """Whether starts are predicted by its scheduler, and not by the order of the queue."""
         return not supports(self.policy, "queue order")
+
+    def served_alone(self) -> tuple[Workload, NDArray]:
+        """Return the local jobs, and their starts, as they would be without meta jobs."""
+        policy, name, workload = self.policy, self.policy.name, self.workload
+        if self.users is not None:
+            played = play_users_plain(policy, name, self.rules, self.users)
+            _, workload, _ = self.users.result(played.workload, played.notes, self.rules.machine)
+            return workload, played.outcome.start
+        if not workload.job.size:
+            return workload, workload.submit
+        if isinstance(policy, Scheduler) or self.machine is not None:
+            users = OpenUsers().plain(workload)
+            return workload, play_plain(policy, name, self.rules, users)[1].start
+        return workload, play_log_compiled(policy, name, workload, self.rules).outcome.start
+
+    def waits_alone(self, workload: Workload, start: NDArray) -> NDArray:
+        """Return the wait of each local job as `served_alone`; NaN where it is unknown. [s]."""
+        wait, row = start - workload.submit, self.workload.row
+        if np.array_equal(row, workload.row) and self.trace is not None:
+            return wait
+        found = np.full(row.size, np.nan)
+        if self.trace is not None:
+            _, here, there = np.intersect1d(row, workload.row, return_indices=True)
+            found[here] = wait[there]
+        return found
 
 
 class PreparedSource(NamedTuple):

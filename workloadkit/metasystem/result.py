@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from workloadkit import __version__, metrics
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
-from workloadkit.metasystem.local_alone import served_alone, wait_alone
 from workloadkit.metasystem.policies import MetaPolicy
 from workloadkit.metasystem.prepared import Prepared, PreparedSite, Served
 from workloadkit.metasystem.sources import JobSource
@@ -186,14 +185,14 @@ class MetaSchedule(Displayed):
                 "killed": w.killed,
                 "response": wait + w.run,
                 "bounded_slowdown": metrics.bounded_slowdown(wait, w.run),
-                "wait_alone": wait_alone(each, *self._alone[place]),
+                "wait_alone": each.waits_alone(*self._alone[place]),
             }
         )
 
     @cached_property
     def _alone(self) -> list[tuple[Workload, NDArray]]:
         """Local jobs of each site, and their starts, without meta jobs."""
-        return [*map(served_alone, self.prepared.sites)]
+        return [each.served_alone() for each in self.prepared.sites]
 
     @cached_property
     def metrics(self) -> dict[str, Any]:

@@ -213,7 +213,7 @@ def _check_described(policy: Any, behaviour: Any, machine: "Described") -> None:
 
 def _warn_of_tiers(policy: Any, behaviour: Any, machine: "Described") -> None:
     """Warn if the tiers of partitions make no difference."""
-    from workloadkit.simulation.policies.order.plain import knows_tiers
+    from workloadkit.simulation.policies.order.tiers import knows_tiers
 
     who, knows = f"scheduler {name_of(policy)}", knows_tiers(policy)
     if knows and not isinstance(behaviour, OpenUsers):

@@ -90,7 +90,7 @@ def _serve_log(
     for part in machine.parts(trace, workload):
         jobs, policy = workload.take(part.jobs), parts.policy
         if np.unique(jobs.tiers).size > 1 and machine.reservations is None:
-            from workloadkit.simulation.policies.order.plain import in_tiers
+            from workloadkit.simulation.policies.order.tiers import in_tiers
 
             policy = in_tiers(policy)
         rules = replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit.errors import ParameterError, WorkloadError, check_count, plural, quoted
 from workloadkit.settings import Simulate
 from workloadkit.simulation.machine.described import Described
-from workloadkit.simulation.policies.stepped import Decisions, NoDecisionError, Stepped
+from workloadkit.simulation.policies.stepped import Stepped
+from workloadkit.simulation.policies.stepped.decisions import Decisions, NoDecisionError
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.selection import select_parts
 from workloadkit.simulation.simulate import execute, report

@@ -53,10 +53,10 @@ class Selective:
     def compiled(self, workload: Workload, rules: Rules) -> Any:
         """Return the policy in the compiled engine, for one simulation."""
         from workloadkit.simulation.orders import settled
-        from workloadkit.simulation.policies.order import Score
         from workloadkit.simulation.policies.order.compiled import settled_score
         from workloadkit.simulation.policies.order.expression import read
-        from workloadkit.simulation.policies.reservations import CompiledReservations
+        from workloadkit.simulation.policies.order.score import Score
+        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
         due = "submit + (threshold - 1) * estimate"
         order, memory = settled_score(Score(read(due, {"threshold": self.threshold})), workload)

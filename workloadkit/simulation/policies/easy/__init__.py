@@ -87,7 +87,7 @@ class SettledOrder(Backfilling):
             from workloadkit.simulation.policies.easy.trees import CompiledEasy
 
             return CompiledEasy(workload, rules, queue, backfill, overtaking_of(self))
-        from workloadkit.simulation.policies.reservations import CompiledReservations
+        from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
         return CompiledReservations(workload, rules, queue, backfill, self.reservations)
 

@@ -9,9 +9,6 @@ from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
 
-#: Period after which the criteria of the partitions are computed again. [s]
-WEEK = 604_800
-
 #: Upper limit of the number of partitions.
 MOST_PARTITIONS = 64
 

@@ -10,6 +10,7 @@ fits, reservations are not computed.
 import sys
 
 from workloadkit._kernels.compile import bare, by_reference, in_python, inline, kernel, uncached
+from workloadkit._kernels.local_time import WEEK
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -19,7 +20,6 @@ from workloadkit.simulation.machine.ledger import (
     some_due,
     start_job,
 )
-from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.multi_queue.reservations import (
     DEMOTED,
     ORDINARY,

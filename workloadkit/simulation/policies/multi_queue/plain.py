@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
+from workloadkit.clock import WEEK
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.multi_queue.compiled import (
     PartitionProfile,
     Reservation,

@@ -10,16 +10,8 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError, among, check_number, quoted
 from workloadkit.parameters import Duration, check_types
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.policies.order.expression import (
-    AT_ARRIVAL,
-    FEATURES,
-    OF_LOG,
-    OF_USER,
-    Program,
-    arguments_of,
-    falls_with_wait,
-    read,
-)
+from workloadkit.simulation.policies.order.expression import FEATURES, arguments_of, read
+from workloadkit.simulation.policies.order.score import Score
 from workloadkit.simulation.policies.policy import (
     BACKFILLS,
     AnotherOrder,
@@ -29,58 +21,6 @@ from workloadkit.simulation.policies.policy import (
 )
 from workloadkit.simulation.supports import supporting
 from workloadkit.simulation.workload import Rules, Workload
-
-_WEEK = 7.0 * 86400
-
-
-@dataclass(frozen=True)
-class Score:
-    """A score: a number by which jobs are sorted, smallest first, ties by arrival, NaN last.
-
-    Parameters
-    ----------
-    program : Program
-        Of an expression.
-        For a function, the steps that put its arguments on the stack.
-    function : callable or None
-        If it is a function.
-    oldest_first : float
-        Jobs that have waited longer come before all others, the oldest first. [s]
-    half_life : float
-        Of the usage. [s]
-    """
-
-    program: Program
-    function: Callable[..., Any] | None = None
-    oldest_first: float = math.inf
-    half_life: float = _WEEK
-
-    @property
-    def features(self) -> frozenset[str]:
-        """The features on which it depends."""
-        return self.program.features
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is the same from the arrival of a job on."""
-        return self.features <= set(AT_ARRIVAL) and self.oldest_first == math.inf
-
-    def favours_waiting(self, shortest: float) -> bool:
-        """Whether of jobs of equal size, estimate and limit the first to arrive is never behind.
-
-        No estimate and no limit is below `shortest` [s].
-        """
-        return self.function is None and falls_with_wait(self.program, shortest)
-
-    @property
-    def follows_users(self) -> bool:
-        """Whether it depends on what the job's user has in the system."""
-        return bool(self.features & set(OF_USER))
-
-    @property
-    def is_of_log(self) -> bool:
-        """Whether it depends on what only jobs of a log have."""
-        return bool(self.features & set(OF_LOG))
 
 
 @dataclass(frozen=True)

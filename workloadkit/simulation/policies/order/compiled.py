@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +17,22 @@ from workloadkit.simulation.compiled.state import no_jobs
 from workloadkit.simulation.orders import SCORE, SCORED, Order, Scoring, VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.trees import CompiledEasy
-from workloadkit.simulation.policies.order import Order as OrderPolicy
-from workloadkit.simulation.policies.order import Score, kernel
+from workloadkit.simulation.policies.order import kernel
 from workloadkit.simulation.policies.order.expression import OF_LOG
 from workloadkit.simulation.policies.order.plain import check_log
-from workloadkit.simulation.policies.reservations import CompiledReservations
+from workloadkit.simulation.policies.order.score import Score
+from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 from workloadkit.simulation.policies.varying import (
     PATIENCE_WITH_SCORES,
     CompiledVarying,
 )
 from workloadkit.simulation.workload import Rules, Workload, shortest_estimate
 
+if TYPE_CHECKING:
+    from workloadkit.simulation.policies.order import Order as OrderPolicy
 
-def compiled_order(policy: OrderPolicy, workload: Workload, rules: Rules) -> CompiledPolicy:
+
+def compiled_order(policy: "OrderPolicy", workload: Workload, rules: Rules) -> CompiledPolicy:
     """Return EASY in the order of a score, for one simulation in the compiled engine."""
     (score, backfill), reservations = policy.scores, policy.reservations
     second = None if isinstance(backfill, str) else backfill

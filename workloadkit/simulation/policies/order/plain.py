@@ -10,9 +10,7 @@ from workloadkit._kernels.floats import in_floats
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.orders import as_number, refused_errors
-from workloadkit.simulation.policies.easy import Easy, OrderedScheduler
-from workloadkit.simulation.policies.fcfs import Fcfs
-from workloadkit.simulation.policies.order import Order, Score
+from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.order.arithmetic import decayed, of_one, of_two
 from workloadkit.simulation.policies.order.expression import (
     ADD,
@@ -22,8 +20,8 @@ from workloadkit.simulation.policies.order.expression import (
     NUMBER,
     Program,
 )
+from workloadkit.simulation.policies.order.score import Score
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
-from workloadkit.simulation.policies.reservations import Reservations
 
 
 class ScoredScheduler(OrderedScheduler):
@@ -233,34 +231,3 @@ class UserWork:
 
 def _work(job: JobView) -> float:
     return float(job.prediction) * job.procs
-
-
-# Policies that consider the tiers of partitions first.
-
-_HIGHEST_FIRST = "-tier"
-
-
-def knows_tiers(policy: Any) -> bool:
-    """Whether a policy considers tiers, by itself or as `in_tiers`."""
-    if isinstance(policy, Order):
-        return any(isinstance(score, Score) and "tier" in score.features for score in policy.scores)
-    return in_tiers(policy) is not policy
-
-
-def in_tiers(policy: Any) -> Any:
-    """Return a policy in the order of (tier, arrival); one in another order is unchanged.
-
-    Examples
-    --------
-    >>> ordered = in_tiers(Reservations(4))
-    >>> ordered.name, ordered.score, ordered.reservations
-    ('order', '-tier', 4)
-    >>> in_tiers(Easy(backfill="arrival")) == in_tiers(Easy())
-    True
-    """
-    easy = policy.as_order if type(policy) in (Fcfs, Reservations) else policy
-    if type(easy) is Easy and easy.backfill in ("same", "none", easy.order):
-        backfill = "none" if easy.backfill == "none" else "same"
-        how = {name: getattr(easy, name) for name in ("reservations", "spare", "strict")}
-        return Order(_HIGHEST_FIRST, backfill=backfill, **how)
-    return policy

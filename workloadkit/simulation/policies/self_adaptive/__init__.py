@@ -2,31 +2,26 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, fsum, inf
+from math import ceil, inf
 from typing import Any, ClassVar, Literal
 
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, check_choice, quoted
-from workloadkit.parameters import describe
 from workloadkit.simulation.engine import Job, JobView, Scheduler, User
 from workloadkit.simulation.plain.ahead import Ahead, planned_copy
 from workloadkit.simulation.policies.creasy import Creasy
-from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, WEEK, MultiQueue
+from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy, check_types, plain_form
+from workloadkit.simulation.policies.self_adaptive.decisions import (
+    MEASURES,
+    ONLY_REPLAYED,
+    WeeklyDecisions,
+)
 from workloadkit.simulation.supports import supporting, supports
 from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
-
-#: Measures to minimise, of (wait, run).
-MEASURES: dict[str, Callable[[Any, Any], Any]] = {
-    "bounded_slowdown": lambda wait, run: 1 + wait / max(run, 10),
-    "slowdown": lambda wait, run: 1 + wait / max(run, 1),
-    "response": lambda wait, run: wait + run,
-    "wait": lambda wait, run: wait,
-}
-
-ONLY_REPLAYED = "scheduler self-adaptive: forecast is 'actual'; only for users who replay a log"
 
 #: Largest weight of criticality in the family "creasy"; the others are evenly spaced below.
 _LARGEST_ALPHA = 6000
@@ -140,64 +135,6 @@ class SelfAdaptive:
         return CompiledSelfAdaptive(self, workload, rules)
 
 
-# The weekly decisions of self-adaptive parameterization.
-
-
-def label(policy: Policy) -> Any:
-    """Return the label of a policy in the history: a number of partitions, or its name."""
-    return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
-
-
-class Decisions:
-    """The decisions at the starts of the weeks.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    """
-
-    def __init__(self, policy: SelfAdaptive) -> None:
-        self.policy = policy
-        self.present = 0  # index of the active candidate
-        self.tests = 0
-        self.changes: list[dict[str, Any]] = []
-
-    def are_due(self, ended: Sequence[tuple[Any, Any]]) -> bool:
-        """Whether candidates are to be simulated after a week in which such jobs ended."""
-        return bool(ended) and self.mean(ended) > self.policy.threshold
-
-    def mean(self, ended: Sequence[tuple[Any, Any]]) -> float:
-        """Return the mean of the measure over jobs given as (wait, run); inf without jobs."""
-        measure = MEASURES[self.policy.measure]
-        if not ended:
-            return inf
-        return fsum(measure(wait, run) for wait, run in ended) / len(ended)
-
-    def take_best(self, means: list[float], second: Any, week: int) -> bool:
-        """Select the candidate with the smallest mean; return whether it is another one."""
-        self.tests += 1
-        before, least = self.present, min(means)
-        if means[before] > least:
-            self.present = means.index(least)
-            names = [label(policy) for policy in self.policy.policies]
-            finite = [None if mean == inf else mean for mean in means]
-            self.changes.append(
-                {
-                    "second": second,
-                    "week": week,
-                    "from": names[before],
-                    "to": names[self.present],
-                    "measures": dict(zip(map(str, names), finite, strict=True)),
-                }
-            )
-        return self.present != before
-
-    def history(self, duration: Any) -> dict[str, Any]:
-        """Return the decisions of a simulation of this length [s]."""
-        weeks = ceil(duration / WEEK)
-        return {"weeks": weeks, "tests": self.tests, "changes": self.changes}
-
-
 # Self-adaptive parameterization in plain Python: a simulation inside the simulation.
 
 
@@ -214,7 +151,7 @@ class SelfAdaptiveScheduler(Scheduler):
     def __init__(self, policy: SelfAdaptive) -> None:
         super().__init__()
         self.policy = policy
-        self.decisions = Decisions(policy)
+        self.decisions = WeeklyDecisions(policy)
         self.inner, *_ = [plain_form(candidate) for candidate in policy.policies]
         self.ended: list[JobView] = []
         self.first: Any = None

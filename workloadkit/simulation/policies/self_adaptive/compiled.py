@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import by_reference, kernel
+from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.agenda import is_wake_up, take_due, take_first
 from workloadkit.simulation.compiled.loop import resume
@@ -21,10 +22,12 @@ from workloadkit.simulation.compiled.state import (
     waiting_jobs,
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.multi_queue import WEEK
 from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.policies.self_adaptive import ONLY_REPLAYED, Decisions, SelfAdaptive
+from workloadkit.simulation.policies.self_adaptive.decisions import ONLY_REPLAYED, WeeklyDecisions
 from workloadkit.simulation.workload import Rules, Workload
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
 
 # The first submission of users who react.
 
@@ -55,9 +58,9 @@ class CompiledSelfAdaptive(CompiledPolicy):
     rules : Rules
     """
 
-    def __init__(self, policy: SelfAdaptive, workload: Workload, rules: Rules) -> None:
+    def __init__(self, policy: "SelfAdaptive", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)
-        self.policy, self.decisions = policy, Decisions(policy)
+        self.policy, self.decisions = policy, WeeklyDecisions(policy)
         self.candidates: list[CompiledPolicy] = [
             compiled_form(candidate, workload, rules) for candidate in policy.policies
         ]

@@ -1,6 +1,5 @@
 """EASY around heads that are chosen from outside: the policy of a stepped simulation."""
 
-import hashlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,40 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import WorkloadError, check_choice
+from workloadkit.errors import check_choice
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import Backfilling, check_types, overtaking_of
+from workloadkit.simulation.policies.stepped.decisions import NoDecisionError
 from workloadkit.simulation.workload import Rules, Workload
-
-
-class NoDecisionError(WorkloadError):
-    """The decisions do not suffice: the simulation waits for the next one.
-
-    Parameters
-    ----------
-    paused : PausedScheduler or PausedState
-        The simulation, which can continue.
-    """
-
-    def __init__(self, paused: Any) -> None:
-        super().__init__()
-        self.paused = paused
-
-    def __str__(self) -> str:
-        """Return the message, which is made only where it is read: this is raised at each step."""
-        return f"scheduler stepped: there is no decision for the pass at {self.paused.now} s"
-
-
-class Decisions(tuple):
-    """Decisions, each a tuple of places in the queue; as text their number and digest."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        """Return what a provenance contains."""
-        flat = np.array([place for places in self for place in (len(places), *places)], "<i8")
-        return f"{len(self)} (sha256 {hashlib.sha256(flat.tobytes()).hexdigest()[:16]})"
 
 
 @dataclass(frozen=True)

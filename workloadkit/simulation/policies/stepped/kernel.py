@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,11 @@ from workloadkit.simulation.policies.arrivals import (
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import overtaking_of
-from workloadkit.simulation.policies.stepped import NoDecisionError, Stepped
+from workloadkit.simulation.policies.stepped.decisions import NoDecisionError
 from workloadkit.simulation.workload import Rules, Workload
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.policies.stepped import Stepped
 
 
 class StepsAt(Record):
@@ -181,7 +184,7 @@ class CompiledStepped(CompiledPolicy):
     rules : Rules
     """
 
-    def __init__(self, policy: Stepped, workload: Workload, rules: Rules) -> None:
+    def __init__(self, policy: "Stepped", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)
         self.policy = policy
 

@@ -103,8 +103,6 @@ def _leaves(users, waited):
 
 # The times of members' sessions, as recorded or moved by weeks of local time, compiled.
 
-WEEK = 7 * 86400
-
 
 class Sessions(NamedTuple):
     """The sessions of the members, in the order of their begins.

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
-from workloadkit._kernels.local_time import local_time, seconds
+from workloadkit._kernels.local_time import WEEK, local_time, seconds
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.users.batches.drawing_kernel import DrawingState
 from workloadkit.simulation.users.batches.drawing_kernel import forget_ends as batch_sent
 from workloadkit.simulation.users.batches.drawing_kernel import note_end as job_ended
 from workloadkit.simulation.users.batches.fluid_kernel import (
-    WEEK,
     Sessions,
     arrival,
     begins_again,
