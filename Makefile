@@ -22,26 +22,10 @@ test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Adds the slow tests (whole logs in both engines, long statistics) and random cases that differ
-# between runs, compiles all kernels, and repeats the tests of those that `make test` compiles
-# without the compiler.
+# between runs, compiles all kernels, and repeats the other tests without the compiler.
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m "slow or not slow" --hypothesis-profile=search
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow and not interpreted" \
-		$(WITHOUT_KERNELS:%=--ignore-glob='*/%.py')
-
-# Tests that are not repeated without the compiler, as they exercise no kernels beyond those of other
-# tests: pages and the command line, accounting formats, formulas and statistics in plain numpy,
-# studies.
-WITHOUT_KERNELS := test_notebooks test_pages test_browser test_report test_hostile_text test_poor_logs test_cli* \
-	test_batsim test_gwf test_lsf test_pbs test_sge test_slurm* test_sidecar test_records \
-	test_files test_stopping test_lines test_oracle_batsim test_oracle_gwf test_oracle_lsf test_oracle_pbs \
-	test_oracle_sge test_oracle_sidecar test_oracle_slurm \
-	test_correlations test_oracles_correlations test_cycles test_fits test_fractional_noise \
-	test_marginals test_phase_type test_insensitivity test_mixed_reopen test_networks_approximate \
-	test_networks_mixed test_oracle_mixed_reopen test_oracle_operational test_oracle_symbolic \
-	test_phases test_probability test_reopen test_reopen_bias test_truncated_poisson \
-	test_zakay_* test_shmueli_* test_lee test_lawson test_crosscheck test_simulate_resampled test_resampling_validation test_fuzz \
-	test_planted test_planted_faults
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow and not compiled"
 
 # Tests with the oldest allowed version of each direct dependency. Deprecation warnings are ignored,
 # because old versions use features that newer ones deprecate.

@@ -40,9 +40,9 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let simulations in tests marked so run as plain Python, unless `make test-all` runs."""
-    marks = [*item.iter_markers()]
-    if searches() or needs_compiler.mark in marks or not item.get_closest_marker("interpreted"):
+    """Let simulations run as plain Python, unless `make test-all` runs or the test needs more."""
+    needed = needs_compiler.mark in item.iter_markers() or item.get_closest_marker("compiled")
+    if searches() or needed:
         return (yield)
     with interpreting():
         return (yield)

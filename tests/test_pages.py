@@ -28,10 +28,18 @@ LONG = (
     "add-utility-functions",
     "answers-for-a-site",
     "benchmark",
+    "change-a-workload",
     "choose-jobs",
     "compare-two-months",
+    "estimates-and-limits",
+    "experiments",
+    "fit-a-log-to-a-queueing-model",
+    "resample-with-intervals",
     "reserve-processors",
+    "simulate-a-site",
+    "simulate-nodes",
     "step-a-simulation",
+    "sweep-over-loads",
     "theory-against-simulation",
     "write-a-scheduler",
 )
@@ -150,6 +158,7 @@ def recipes_of(page):
     return [x if x.startswith("--") else f"--scheduler {shlex.quote(x)}" for x in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["estimates-and-limits", "write-a-scheduler"])
 def test_recipes_of_one_line_run(name, tmp_path):
     log = tmp_path / "log.swf"

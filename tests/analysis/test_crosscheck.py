@@ -50,6 +50,8 @@ from workloadkit.queueing.probability import as_probability, as_think
 from workloadkit.settings import Crosscheck
 from workloadkit.simulation.users.queueing import again, customers
 
+pytestmark = pytest.mark.compiled
+
 QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
 
 

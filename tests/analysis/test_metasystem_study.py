@@ -61,6 +61,8 @@ from workloadkit.analysis.studies.metasystem.systems import (
 )
 from workloadkit.benchmark import canonical
 
+pytestmark = pytest.mark.compiled
+
 LOGS = [Log(name, version) for name, version in STUDY.logs.items()]
 NOISE = np.linspace(-0.01, 0.01, 5)
 

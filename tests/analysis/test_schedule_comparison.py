@@ -28,6 +28,8 @@ from workloadkit.experiments.intervals import student_t
 from workloadkit.experiments.sweep import SweepResults
 from workloadkit.metrics import percentile
 
+pytestmark = pytest.mark.compiled
+
 DAY = 86400
 
 

@@ -20,6 +20,8 @@ from workloadkit.analysis.studies.zakay_queueing.constant_p import (
 from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
 from workloadkit.analysis.studies.zakay_queueing.theory import predict
 
+pytestmark = pytest.mark.compiled
+
 
 def test_numbers_there_are_counted_by_hand():
     since, until = pd.Series([0.0, 2.0, 8.0]), pd.Series([4.0, 3.0, 20.0])

@@ -8,7 +8,6 @@ from tests.compiled import outages_every_day
 from tests.golden.cases import two_of
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
 ]
 

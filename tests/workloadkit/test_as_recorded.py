@@ -12,8 +12,6 @@ from tests.data import TRACES, needs_compiler, needs_traces, trace_path
 from tests.small_logs import head_of
 from workloadkit.simulation.schedule.calibration import as_recorded, differ_much
 
-pytestmark = pytest.mark.interpreted
-
 COLUMNS = {
     "submit": [0, 0, 100, 200],
     "wait": [10, 500, -1, 0],

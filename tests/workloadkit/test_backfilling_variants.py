@@ -8,8 +8,6 @@ from tests.data import COMPILES, TRACES, needs_traces
 from tests.small_logs import head_of, random_log
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 
-pytestmark = pytest.mark.interpreted
-
 VARIANTS = ("lookahead:3", "selective:1.5", "slack:3,queues=2/0")
 
 

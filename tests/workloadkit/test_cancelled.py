@@ -19,8 +19,6 @@ from workloadkit.simulation.policies.easy.trees import CompiledEasy
 from workloadkit.simulation.policies.user_priority.trees import CompiledUserPriority
 from workloadkit.simulation.policies.varying import CompiledVarying
 
-pytestmark = pytest.mark.interpreted
-
 MACHINE = 8
 
 #: A job: submit, recorded wait, run, what is requested beyond it, processors, whether cancelled.

@@ -42,7 +42,6 @@ PREDICTORS = (
 )
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore:.*all have the same priority"),
 ]
 

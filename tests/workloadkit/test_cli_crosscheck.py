@@ -4,11 +4,14 @@ import json
 import re
 
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from workloadkit import queueing
 from workloadkit.cli import app
 from workloadkit.cli.crosscheck import _table
+
+pytestmark = pytest.mark.compiled
 
 QUICK = ("--runs", "3", "--jobs", "1000", "--seed", "1")
 

@@ -17,16 +17,14 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
-from numba.core import config
 
 import workloadkit
+from tests.data import needs_compiler
 from workloadkit._kernels import compile as compiling
 from workloadkit._kernels import object_code
 from workloadkit.errors import WorkloadWarning
 
 PACKAGE = Path(workloadkit.__file__).parent
-
-needs_compiler = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
 
 
 def double(x):
@@ -287,6 +285,7 @@ def test_other_threads_run_while_a_kernel_does():
     assert found > 10
 
 
+@needs_compiler
 def test_kernels_in_threads_do_not_disturb_each_other():
     log = workloadkit.load_sample()
 

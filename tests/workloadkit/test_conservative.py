@@ -13,8 +13,6 @@ from tests.oracles.check import check_schedule
 from tests.small_logs import head_of, size_of
 from workloadkit.simulation.policies.conservative import ConservativeScheduler, kernel
 
-pytestmark = pytest.mark.interpreted
-
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")
 MACHINE = 8

@@ -27,8 +27,6 @@ from workloadkit.simulation.schedulers import Creasy
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 
-pytestmark = pytest.mark.interpreted
-
 MACHINE = 8
 OVERRUNS = ("kill", "raise", "late")
 PASSES = ("instant", "event")

@@ -25,8 +25,6 @@ from workloadkit.errors import WorkloadWarning
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.shapes import PLACEMENTS
 
-pytestmark = pytest.mark.interpreted
-
 #: Policies of one queue, of which `make test` compiles the first.
 POLICIES = (
     "easy",

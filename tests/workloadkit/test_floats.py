@@ -20,8 +20,6 @@ from workloadkit.simulation.policies.order.arithmetic import of_one, of_two
 from workloadkit.simulation.policies.order.expression import read
 from workloadkit.simulation.policies.order.plain import run
 
-pytestmark = pytest.mark.interpreted
-
 SPECIAL = (
     *(math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0),
     *(1e308, -1e308, 5e-324, -5e-324, 709.5, -745.0, 1024.0, -1023.0, 65.0, 1 / 3, 2.0**53 + 2),

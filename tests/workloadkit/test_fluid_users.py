@@ -24,7 +24,6 @@ from workloadkit.simulation.users.batches.recorded_times import (
 from workloadkit.simulation.workload.scaling import AsWorkload
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
 ]
 

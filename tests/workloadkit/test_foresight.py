@@ -11,8 +11,6 @@ from tests.both_engines import ENGINES, agree, daily
 from tests.small_logs import valued
 from workloadkit.simulation.policies.policy import BACKFILLS
 
-pytestmark = pytest.mark.interpreted
-
 QUICK = {
     "genetic": "genetic:window=6,individuals=5,generations=2",
     "lookahead": "lookahead:depth=5",

@@ -32,8 +32,6 @@ from workloadkit.simulation.schedulers import Genetic, parse
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 
-pytestmark = pytest.mark.interpreted
-
 MACHINE = 8
 ENGINES = ("compiled", "python")
 OVERRUNS = ("kill", "raise", "late")

@@ -6,8 +6,6 @@ import workloadkit as wk
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.metasystem import JobSource, MetaScheduler, Metasystem, Site, simulate_metasystem
 
-pytestmark = pytest.mark.interpreted
-
 
 def log(**columns):
     """A log whose estimates are its run times, unless given."""

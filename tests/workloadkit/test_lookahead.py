@@ -11,8 +11,6 @@ from tests.oracles import lookahead as oracle
 from tests.small_logs import random_log
 from workloadkit.errors import ParameterError
 
-pytestmark = pytest.mark.interpreted
-
 job = st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(0, 30), st.integers(1, 8))
 
 

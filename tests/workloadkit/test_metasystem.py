@@ -33,8 +33,6 @@ from workloadkit.metasystem import (
     simulate_metasystem,
 )
 
-pytestmark = pytest.mark.interpreted
-
 SCHEMA = Path(__file__).parents[2] / "docs/reference/schemas/files/metasystem.json"
 OTHERS = ("reservations:3", "sjf", "ljf", "smallest", "largest", "f1")
 

@@ -20,8 +20,6 @@ from workloadkit.metasystem import (
 )
 from workloadkit.simulation.engine import Scheduler
 
-pytestmark = pytest.mark.interpreted
-
 #: Orders without backfilling in which predictions are exact, in both engines.
 IN_ORDER = (
     "fcfs",

@@ -29,8 +29,6 @@ from workloadkit.metasystem import (
     simulate_metasystem,
 )
 
-pytestmark = pytest.mark.interpreted
-
 TIMES = ["job", "submit", "start"]
 
 

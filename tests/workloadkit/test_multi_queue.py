@@ -18,8 +18,6 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import MultiQueue
 
-pytestmark = pytest.mark.interpreted
-
 ENGINES = ("compiled", "python")
 DAY = 86_400
 

@@ -19,8 +19,6 @@ from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules
 from workloadkit.simulation.workload.from_log import make_workload
 
-pytestmark = pytest.mark.interpreted
-
 
 def as_shape(request):
     """What a job of the oracle needs."""

@@ -16,8 +16,6 @@ from workloadkit.simulation.engines import play_compiled, play_plain
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.users import OpenUsers
 
-pytestmark = pytest.mark.interpreted
-
 STUCK = "some jobs never start"
 
 

@@ -16,8 +16,6 @@ from workloadkit.metasystem import read_graph, read_metasystem
 from workloadkit.metasystem.simulate import simulate_metasystem
 from workloadkit.utility_tables import read_table
 
-pytestmark = pytest.mark.interpreted
-
 SITES = [{"name": "north", "procs": 128}, {"name": "south", "procs": 64, "speed": 1.5}]
 
 

@@ -7,8 +7,6 @@ import pytest
 import workloadkit as wk
 from tests.commands import program, run_command
 
-pytestmark = pytest.mark.interpreted
-
 ODD = [
     *("nan", "inf", "-inf", "-1", "0", "0.5", "1e400", "1e30", "9" * 400, "9" * 5000, str(2**63)),
     *("x" * 3000, "\udcff", "a\nb", "1_0", "\u0663", "a=b", "a:b=c", "2024", "2024-13-01", "1-"),
@@ -24,6 +22,12 @@ N_VALUES = [1, pytest.param(6, marks=pytest.mark.slow)]
 #: Commands that end soon on a log of three jobs; the others get a log that does not exist.
 SHORT = ("convert", "validate", "clean", "sessions", "dependencies", "augment", "shake")
 
+#: What makes a command without a log short, unless it is the option that is tried.
+LESS = {
+    "site": {"--users": "2", "--weeks": "0.1"},
+    "benchmark": {"--only": "lublin", "--runs": "1"},
+}
+
 
 def options():
     """All options that take a value: words of the command, the option, words that it needs."""
@@ -35,8 +39,11 @@ def options():
             takes_value = option.param_type_name == "option" and not option.is_flag
             if takes_value and words and words[0] not in ("help", "study"):
                 log = "log.swf" if words[0] in SHORT else "none.swf"
-                needed = [x for x in command.params if x.param_type_name == "argument"]
-                yield words, max(option.opts, key=len), [log for _ in needed]
+                tried = max(option.opts, key=len)
+                needed = [log for x in command.params if x.param_type_name == "argument"]
+                known = {name for x in command.params for name in x.opts} - {tried}
+                less = LESS.get(words[0], {}).items()
+                yield words, tried, [*needed, *(f"{k}={v}" for k, v in less if k in known)]
 
     return sorted(walk(program(), ()), key=lambda each: each[:2])
 

@@ -19,7 +19,6 @@ from workloadkit.dependencies import activities
 from workloadkit.simulation.check.violations import violations
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
 ]
 

@@ -24,8 +24,6 @@ from workloadkit.simulation.policies.genetic import evolution as plain
 from workloadkit.simulation.policies.genetic import search as operators
 from workloadkit.utility import Utilities
 
-pytestmark = pytest.mark.interpreted
-
 MACHINE, NOW = 8, 100
 
 evaluate = from_python(evaluation.evaluate)

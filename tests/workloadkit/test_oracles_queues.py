@@ -11,8 +11,6 @@ import workloadkit as wk
 from tests.oracles import queues as formulas
 from workloadkit.simulation.users import Cautious, Mixed, Poisson, Reopen, Think
 
-pytestmark = pytest.mark.interpreted
-
 ENGINES = ("python", "compiled")
 
 

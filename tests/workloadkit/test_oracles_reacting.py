@@ -12,7 +12,6 @@ from tests.oracles import reacting as oracle
 from tests.reacting_logs import ZONES, busy_logs, jobs_of, logs, real, trace_of, wall_of
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
 ]
 

@@ -10,8 +10,6 @@ from tests.oracles import site_users as oracle
 from workloadkit.site import built_in, site_distributions
 from workloadkit.site.classes import classes_by, merged
 
-pytestmark = pytest.mark.interpreted
-
 NAMES = ("batch_width", "gap", "think_time", "break_time", "size", "run", "repetition")
 PARTS, KINDS, BEFORE = (
     ("day", "night", "weekend"),

@@ -11,7 +11,6 @@ from tests.reacting_logs import ZONES, jobs_of, long_log, wall_of
 from tests.resampled_logs import log_of, rows_of
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning"),
 ]
 

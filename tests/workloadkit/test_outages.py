@@ -55,7 +55,6 @@ def log(*jobs, n_users=1):
 
 # Odd outages are drawn on purpose.
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings(r"ignore:.*(1 outage is|outages are each) "),
 ]
 

@@ -7,8 +7,6 @@ from tests.small_logs import random_log
 from workloadkit import Outage, Outages, ParameterError
 from workloadkit.simulation import schedulers
 
-pytestmark = pytest.mark.interpreted
-
 #: By the pages: outages have no effect on the first, and the others refuse those of users.
 UNCHANGED = {"recorded"}
 REFUSE_THOSE_OF_USERS = {"multi-queue", "self-adaptive", "slack"}

@@ -17,8 +17,6 @@ from workloadkit.simulation.engines import play_compiled, play_plain
 from workloadkit.simulation.machine.shutdowns import settle
 from workloadkit.simulation.users import OpenUsers
 
-pytestmark = pytest.mark.interpreted
-
 
 def nodes(count, cores, **more):
     return MachineDescription(nodes=(NodeType(count=count, cores=cores, **more),))

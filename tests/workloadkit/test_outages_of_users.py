@@ -11,8 +11,6 @@ from tests.small_logs import random_log
 from workloadkit import Outage, Outages, ParameterError, WorkloadError
 from workloadkit.machine.description import MachineDescription, NodeType
 
-pytestmark = pytest.mark.interpreted
-
 POLICIES = (
     *("fcfs", "easy", "easy:reservations=2", "sjf", "f1", "wfp3", "conservative", "creasy"),
     *("conservative:compression=none", "user-priority", "order:score=usage", "selective"),

@@ -18,8 +18,6 @@ from workloadkit.simulation.users.queueing.customers import (
     parse_pause,
 )
 
-pytestmark = pytest.mark.interpreted
-
 
 def both(users, procs=1, rng=1, scheduler="fcfs", **how):
     """The jobs, which are the same in both engines."""

@@ -15,8 +15,6 @@ from tests.small_logs import head_of, random_log
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.predictors.predictor import INCREMENTS
 
-pytestmark = pytest.mark.interpreted
-
 LEARNING = tuple(oracle.FROM_THE_PAST)
 OTHERS = ("exact", "factor:2", "factor:0.4", "f-model:3", "requested")
 RULES = ("requested", "increments", "double", "none")

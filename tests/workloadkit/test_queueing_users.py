@@ -25,8 +25,6 @@ from workloadkit.simulation.users.queueing.again import (
     parse_again,
 )
 
-pytestmark = pytest.mark.interpreted
-
 
 def both(users, scheduler="easy", procs=1, rng=1, **how):
     """The schedule, which is the same in both engines."""

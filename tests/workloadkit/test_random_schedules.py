@@ -11,8 +11,6 @@ from tests.data import COMPILES
 from tests.examples import examples
 from tests.oracles.scheduling import schedule
 
-pytestmark = pytest.mark.interpreted
-
 MACHINE = 6
 
 POLICIES = (

@@ -12,8 +12,6 @@ from tests.oracles import predictions as oracle
 from tests.small_logs import head_of, random_log
 from tests.workloadkit.test_foresight import ORDERS, POLICIES, foresees
 
-pytestmark = pytest.mark.interpreted
-
 PREDICTORS = (
     "last-two,correct=increments",
     "same-job,correct=double",

@@ -61,7 +61,6 @@ ORACLES = (
 )
 
 pytestmark = [
-    pytest.mark.interpreted,
     pytest.mark.filterwarnings("ignore:.*describes itself as a simulation"),
     pytest.mark.filterwarnings("ignore:.*all have the same priority"),
 ]

@@ -17,8 +17,6 @@ from workloadkit.simulation.populations import Resampled
 from workloadkit.simulation.populations.pooled import log_of
 from workloadkit.simulation.users.batches import simulated_users
 
-pytestmark = pytest.mark.interpreted
-
 ENGINES = ("python", "compiled")
 PLAIN = wk.Header(("; MaxProcs: 8",))
 #: Second 0 is a Monday, 0:00; clocks are set forward 9.9 weeks, or back 7 weeks later.

@@ -25,8 +25,6 @@ from workloadkit.simulation.orders import SETTLED, settled
 from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import BACKFILLS
 
-pytestmark = pytest.mark.interpreted
-
 overruns, passes_ = st.sampled_from(OVERRUNS), st.sampled_from(PASSES)
 backfills = st.sampled_from(["none", *BACKFILLS])
 whole_seconds = long_queues(scales=[1])

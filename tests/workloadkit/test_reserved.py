@@ -15,8 +15,6 @@ from workloadkit.io.outages import Outage, Outages
 from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.simulation.supports import that_support
 
-pytestmark = pytest.mark.interpreted
-
 WITH_RESERVATIONS = that_support(wk.schedulers.known(), "reservations")
 PROCS = 6
 

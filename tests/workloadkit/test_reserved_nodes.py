@@ -14,8 +14,6 @@ from workloadkit.io.reservations import ReservationRequest, ReservationRequests
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.supports import that_support
 
-pytestmark = pytest.mark.interpreted
-
 WITH_RESERVATIONS = that_support(wk.schedulers.known(), "reservations")
 NODES = (1, 2, 3)  # cores
 

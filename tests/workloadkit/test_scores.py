@@ -17,8 +17,6 @@ from workloadkit.simulation.policies.order.expression import FEATURES, falls_wit
 from workloadkit.simulation.policies.order.plain import UserWork, run
 from workloadkit.simulation.policies.varying import CompiledVarying, groups
 
-pytestmark = pytest.mark.interpreted
-
 VALUES = {name: float(place + 2) for place, name in enumerate(FEATURES)}
 
 #: What expressions are made of, for Python as well.

@@ -14,8 +14,6 @@ from tests.small_logs import random_log
 from tests.workloadkit.test_lookahead import as_log, job
 from workloadkit.errors import ParameterError
 
-pytestmark = pytest.mark.interpreted
-
 
 @given(st.lists(job, min_size=1, max_size=14), st.sampled_from([1, 1.25, 1.5, 2, 5, math.inf]))
 def test_schedules_are_those_of_the_rule(jobs, threshold):

@@ -16,8 +16,6 @@ from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.schedulers import Creasy, Easy, Fcfs, MultiQueue, SelfAdaptive, Sjf
 
-pytestmark = pytest.mark.interpreted
-
 ENGINES = ("compiled", "python")
 DAY = 86_400
 FORECASTS = ("waiting", "replay", "actual")

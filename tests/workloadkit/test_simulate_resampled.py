@@ -15,6 +15,8 @@ from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.experiments.intervals import mean_interval
 from workloadkit.experiments.sweep import FACTORS, sweep
 
+pytestmark = pytest.mark.compiled
+
 SATURATED = pytest.mark.filterwarnings("ignore:.*simulations saturate")
 
 

@@ -25,8 +25,6 @@ from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distri
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
 
-pytestmark = pytest.mark.interpreted
-
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 

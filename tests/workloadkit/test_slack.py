@@ -14,8 +14,6 @@ from tests.small_logs import head_of, random_log
 from tests.workloadkit.test_check import SLACKS_KEPT
 from workloadkit.errors import ParameterError
 
-pytestmark = pytest.mark.interpreted
-
 COLUMNS = ("start", "promised_start", "slack")
 
 # many submissions in a short time: jobs wait, and have slack

@@ -6,9 +6,9 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from numba.core import config
 
 import workloadkit as wk
+from tests.data import needs_compiler
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.schedulers import CustomOrder, SelfAdaptive, known
@@ -16,7 +16,6 @@ from workloadkit.simulation.schedulers import CustomOrder, SelfAdaptive, known
 MACHINE = 16
 USERS = ("open", "closed", "fluid", "adjusted")
 IN_SETTLED_ORDER = [kind for kind in known().values() if issubclass(kind, SettledOrder)]
-needs_compiler = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
 PUBLIC = (*known().values(), CustomOrder)
 
 

@@ -11,6 +11,8 @@ from tests.small_logs import valued
 from workloadkit import cli
 from workloadkit.clock import WEEK
 
+pytestmark = pytest.mark.compiled
+
 LOADS = ("--load", 0.4, "--load", 0.5)
 
 

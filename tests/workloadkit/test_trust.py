@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from numba.core import config
 
+from tests.data import needs_compiler
 from workloadkit._kernels import compile as compiling
 from workloadkit._kernels import object_code, trust
 from workloadkit._kernels.memory import lay_out
@@ -17,7 +17,6 @@ from workloadkit.errors import WorkloadWarning
 if os.name != "posix":
     pytest.skip("modes do not show who can write", allow_module_level=True)
 
-needs_compiler = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
 
 ANOTHER = 54321  # a user
 

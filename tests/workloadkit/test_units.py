@@ -14,8 +14,6 @@ from tests.data import needs_compiler
 from tests.examples import examples
 from tests.oracles.scheduling import schedule
 
-pytestmark = pytest.mark.interpreted
-
 #: Policies without a time among their parameters, or with one that has no effect.
 WITHOUT_TIMES = (
     "fcfs",
