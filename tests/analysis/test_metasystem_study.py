@@ -61,7 +61,7 @@ from workloadkit.analysis.studies.metasystem.systems import (
 )
 from workloadkit.benchmark import canonical
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.slow
 
 LOGS = [Log(name, version) for name, version in STUDY.logs.items()]
 NOISE = np.linspace(-0.01, 0.01, 5)

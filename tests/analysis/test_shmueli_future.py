@@ -17,6 +17,8 @@ from workloadkit.analysis.studies.shmueli_future import (
     compare,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory):

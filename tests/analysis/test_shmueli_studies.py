@@ -26,6 +26,8 @@ from workloadkit.analysis.studies import (
 )
 from workloadkit.analysis.studies.shmueli_conventional import distributions_of, of_ratios, of_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):

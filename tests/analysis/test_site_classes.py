@@ -23,6 +23,8 @@ from workloadkit.site.distributions import combine
 from workloadkit.site.empirical import Empirical, Workpool
 from workloadkit.site.samples import samples
 
+pytestmark = pytest.mark.slow
+
 #: A Monday, 0:00, so that second 0 of the log is that of a site.
 MONDAY = Header(("; UnixStartTime: 345600", "; TimeZoneString: UTC"))
 

@@ -14,6 +14,8 @@ from workloadkit.analysis.reproduction import Log
 from workloadkit.analysis.studies import zakay_load
 from workloadkit.experiments.intervals import share_interval
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):

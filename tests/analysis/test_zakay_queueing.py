@@ -20,7 +20,7 @@ from workloadkit.analysis.studies.zakay_queueing.constant_p import (
 from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, simulate
 from workloadkit.analysis.studies.zakay_queueing.theory import predict
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.slow
 
 
 def test_numbers_there_are_counted_by_hand():

@@ -13,7 +13,7 @@ from workloadkit.analysis.reproduction import Log, Plan, choose
 from workloadkit.analysis.studies import zakay_tbuos
 from workloadkit.analysis.studies.zakay_tbuos import COLUMNS, FLUID, STUDY, Part, simulations
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.slow
 
 KTH = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
 CTC = Log("CTC-SP2", "CTC-SP2-1996-2.1-cln", Path("CTC-SP2-1996-2.1-cln.swf"))

@@ -223,6 +223,7 @@ def test_table_and_plot():
     plt.close(fig)
 
 
+@pytest.mark.slow
 def test_simulated_closed_users():
     users = wk.users.Think(4, 3.0, jobs=20_000)
     jobs = wk.simulate(None, "fcfs", users, procs=2, rng=1).jobs

@@ -85,6 +85,7 @@ def test_jobs_are_whole_and_fit_their_machine_and_estimate():
         assert 1000 < log.n_jobs <= 3000
 
 
+@pytest.mark.slow
 def test_results_of_a_case_are_the_canonical_ones_and_do_not_depend_on_a_change():
     device = cases(chosen=("device", "busy"))
     made = certificate(run_benchmark([Entry("sjf", "policy", "sjf")], among=device))
@@ -415,6 +416,7 @@ def test_logs_of_the_archive_take_part():
         assert offered_load(one.run(0)) == pytest.approx(0.8, rel=0.001)
 
 
+@pytest.mark.slow
 def test_the_commands(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     some = ("--only", "device", "--only", "busy")

@@ -348,6 +348,7 @@ def test_a_certificate_imports_and_runs_nothing(genuine, run, tmp_path, monkeypa
     monkeypatch.delitem(sys.modules, "evil")
 
 
+@pytest.mark.slow
 def test_verify_names_what_it_did_not_verify(genuine, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.json").write_text(json.dumps(genuine))

@@ -126,6 +126,7 @@ def by_the_definition(trace, policy, **options):
     )
 
 
+@pytest.mark.slow
 def test_schedules_of_the_sample_are_proved():
     trace = valued(wk.load_sample().take(np.arange(500)), 1)
     for policy in POLICIES:

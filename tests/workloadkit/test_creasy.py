@@ -115,6 +115,7 @@ def test_trees_find_what_lists_find_in_long_queues(
     check_schedule(jobs.submit, by_list, by_list + jobs.run, jobs.procs, MACHINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 5, 20_000])
 def test_trees_find_the_head_of_a_long_queue_of_equals(most):
     # More jobs of about the same priority than are looked at before the trees are asked.

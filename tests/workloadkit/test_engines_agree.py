@@ -294,6 +294,7 @@ def test_engines_agree_on_the_sample(policy, overrun, passes):
     agree(sample.take(np.arange(2000)), policy, overrun, passes)
 
 
+@pytest.mark.slow
 def test_easy_makes_the_users_of_the_sample_wait_less_than_fcfs():
     sample = wk.load_sample()
     fcfs, easy = (wk.simulate(sample, policy) for policy in POLICIES)

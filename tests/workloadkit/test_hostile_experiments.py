@@ -97,6 +97,7 @@ def test_defaults_that_are_none_are_an_error_of_one_line(folder, text, message):
     assert len(line) - len(str(folder)) <= 400
 
 
+@pytest.mark.slow
 def test_a_log_with_a_name_too_long_is_named(folder):
     long = "x" * 300
     (folder / "x.toml").write_text(GOOD.replace("site.swf", long))

@@ -204,6 +204,7 @@ def run_depth(trace):
     return found["depth"] / found["shuffled"]
 
 
+@pytest.mark.slow
 def test_locality_falls(rng):
     trace = busy_log(rng)
     order = np.lexsort((trace.column("user"), trace.column("submit") // DAY))

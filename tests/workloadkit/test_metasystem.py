@@ -88,6 +88,7 @@ def test_one_site_is_an_ordinary_simulation(scheduler, engine):
             assert [found["a", job][1] for job in expected["job"]] == expected["start"].tolist()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("engine", ENGINES)
 def test_jobs_sent_home_start_as_in_independent_simulations(engine):
     logs = [busy_log(seed) for seed in range(4)]
@@ -126,6 +127,7 @@ def test_least_work_on_single_processors_is_one_queue(n_sites, engine, rng):
         assert schedule.jobs["start"].tolist() == expected
 
 
+@pytest.mark.slow
 def test_a_random_split_is_independent_queues(rng):
     """Poisson arrivals, exponential run times: each of M sites is M/M/1 at 1/M of the arrivals."""
     n_sites, n_jobs, service = 4, 40_000, 100_000

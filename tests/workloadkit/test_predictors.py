@@ -162,6 +162,7 @@ def test_engines_agree_on_real_logs(path):
         agree(trace, scheduler, overrun="kill", oversize="drop", predictor=predictor)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "rules"),

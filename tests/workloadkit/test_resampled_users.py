@@ -301,6 +301,7 @@ def test_under_the_recorded_waits_temporary_users_do_what_they_did(log):
     assert n_weeks > 50
 
 
+@pytest.mark.slow
 def test_a_better_scheduler_gets_more_done(log):
     ready = Resampled(weeks=30, load=1.5).prepare(log)
     jobs = {

@@ -23,11 +23,9 @@ def machine_of(*cores):
     return MachineDescription(nodes=tuple(NodeType(count=1, cores=n) for n in cores))
 
 
-@pytest.mark.parametrize("placement", ["first", "packed"])
-@pytest.mark.parametrize("policy", ["easy", "fcfs", "conservative"])
-def test_random_cases_follow_the_definition(policy, placement):
+def assert_as_defined(policy, placement, n_cases):
     rng = np.random.default_rng(7)
-    for case in range(100 if searches() else 20):
+    for case in range(n_cases):
         jobs, requests = random_case(rng)
         how = {"policy": policy, "packed": placement == "packed"}
         start, begin, places = oracle.on_nodes(jobs, requests, NODES, **how)
@@ -42,6 +40,17 @@ def test_random_cases_follow_the_definition(policy, placement):
         assert report.ok, str(report)
         texts = [claim.text for claim in report.claims if claim.verdict == "proved"]
         assert any("node" in text and "twice" in text for text in texts)
+
+
+@pytest.mark.parametrize("placement", ["first", "packed"])
+@pytest.mark.parametrize("policy", ["easy", "fcfs", "conservative"])
+def test_random_cases_follow_the_definition(policy, placement):
+    assert_as_defined(policy, placement, 100 if searches() else 20)
+
+
+@pytest.mark.compiled
+def test_compiled_cases_follow_the_definition():
+    assert_as_defined("easy", "first", 10)
 
 
 def test_answers_that_wait_for_certain_nodes_are_consistent():

@@ -134,6 +134,7 @@ def test_which_scores_fall_with_the_wait(text, found):
     assert falls_with_wait(read(text)) is found
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

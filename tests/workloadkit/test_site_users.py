@@ -274,6 +274,7 @@ def test_no_user_is_overtaken_under_fcfs():
     pd.testing.assert_frame_equal(fair.jobs, minding.jobs)
 
 
+@pytest.mark.slow
 def test_users_who_mind_being_overtaken_break_off_more_often():
     broken_off = []
     for weight in (0.0, 1.0):
@@ -411,6 +412,7 @@ def test_sessions_that_never_end_need_no_breaks():
     assert schedule.jobs["session"].nunique() == 2
 
 
+@pytest.mark.slow
 def test_three_pools_are_drawn_from_by_the_part_of_the_week():
     pools = {
         name: Workpool.of([size], [60 * size], repetition=[1])

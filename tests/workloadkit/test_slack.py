@@ -130,6 +130,7 @@ def test_candidates_of_another_policy_continue_with_its_promises():
     assert starts[0].tolist() == starts[1].tolist()
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

@@ -230,6 +230,7 @@ def test_jobs_shorter_than_a_second_are_those_of_an_own_program():
             assert (found.start - columns["submit"]).mean() == pytest.approx(3.724, abs=5e-4)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("service", [0.1, 1, 1000])
 def test_shortest_job_first_has_the_mean_wait_of_theory(service):

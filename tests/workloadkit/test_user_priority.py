@@ -113,6 +113,7 @@ def test_engines_agree(decimals, seed, policy, overrun, passes):
     agree(plain, policy, Rules(MACHINE, overrun, passes), long_queues=(0, 1, 4, 16))
 
 
+@pytest.mark.slow
 @decimals
 @given(st.integers(0, 2**32), policies, overruns, passes)
 def test_trees_find_what_lists_find_in_long_queues(decimals, seed, policy, overrun, passes):

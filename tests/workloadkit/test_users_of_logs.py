@@ -177,6 +177,7 @@ def test_adjusted_users_give_the_recorded_schedule_back(jobs, passes):
     check_given_back(trace, "python", passes)
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
 @ignore_oddities
