@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative, quoted
 from workloadkit.fields import MAX_TIME
-from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.settings.making import DECAYS, Augment, Deadline
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
@@ -21,6 +20,13 @@ from workloadkit.utility_tables import Shapes, read_table
 
 #: The shortest time within which a job loses all its value. [s]
 SHORTEST_DEADLINE = 10.0
+
+_WITHOUT_WAITS: dict[Deadline, str] = {
+    "wait": f"all value is lost within {SHORTEST_DEADLINE:g} s; with the deadlines wait+run and "
+    "wait+requested jobs differ",
+    "wait+run": "deadlines are multiples of the run time alone",
+    "wait+requested": "deadlines are multiples of the requested time alone, else the run time",
+}
 
 _SHOWN = 12  # number of queues listed in a warning
 
@@ -155,8 +161,7 @@ def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) ->
         why = "they are not in the table" if "table" in parameters else "their size is unknown"
         _warn(f"{trace.name}: no utility function for {_jobs(n_without)}: {why}")
     note = as_note(provenance(trace, **parameters))
-    header = trace.header.appended(("Note", f"utility functions: {note}"))
-    made = replace(trace, utility=frame, header=header, repairs=())
+    made = noted(trace.replaced(utility=frame), trace.header, "utility functions", note)
     check(made)
     return made
 
@@ -214,11 +219,8 @@ def _requested_time(trace: Trace) -> NDArray[np.float64]:
 def _deadlines(trace: Trace, kind: Deadline, factor: float) -> NDArray[np.float64]:
     """Return when jobs lose all their value, counting unknown times as 0. [s]."""
     wait = trace.column("wait")
-    if kind == "wait" and trace.n_jobs and not (wait >= 0).any():  # false for NaN
-        _warn(
-            f"{trace.name}: all waits are unknown, so all value is lost within "
-            f"{SHORTEST_DEADLINE:g} s; with the deadlines wait+run and wait+requested jobs differ"
-        )
+    if trace.n_jobs and not (wait >= 0).any():  # false for NaN
+        _warn(f"{trace.name}: all waits are unknown, so {_WITHOUT_WAITS[kind]}")
     times = np.maximum(np.nan_to_num(wait), 0)
     if kind != "wait":
         more = trace.column("run") if kind == "wait+run" else _requested_time(trace)

@@ -1,13 +1,12 @@
 """Dependencies between the batches of a user's jobs."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.fields import MAX_TIME, UNKNOWN
-from workloadkit.provenance import as_note, provenance
+from workloadkit.provenance import as_note, noted, provenance
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
@@ -285,7 +284,6 @@ def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
     preceding, think_time = np.full(trace.n_jobs, UNKNOWN), np.full(trace.n_jobs, np.nan)
     preceding[row] = job[before]
     think_time[row] = acts.think_time[acts.think_time != NONE]
-    header = trace.header.appended(("Note", f"dependencies: {as_note(provenance(trace))}"))
     made = trace.with_columns(preceding_job=preceding, think_time=think_time)
 
     numbers, n_such = np.unique(job, return_counts=True)
@@ -300,7 +298,7 @@ def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
         "within_batches": acts.job.size - acts.session.size,
         "ambiguous": int((repeats | (job[before] < 1)).sum()),
     }
-    return replace(made, header=header, repairs=()), counts
+    return noted(made, trace.header, "dependencies", as_note(provenance(trace))), counts
 
 
 def _preceding(trace: Trace, acts: Activities) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

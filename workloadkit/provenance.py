@@ -55,6 +55,30 @@ def _of_content(trace: Trace) -> dict[str, Any]:
     }
 
 
+def noted(made: Trace, header: Header, what: str, note: str) -> Trace:
+    """Return a made log whose header notes the operation, and what it left out.
+
+    Parameters
+    ----------
+    made : Trace
+    header : Header
+        The header of the log, without the note.
+    what, note : str
+        The operation, and its provenance as text.
+
+    Examples
+    --------
+    >>> made = Trace.from_columns({"submit": [0]}).replaced(dropped=("node_list",))
+    >>> noted(made, made.header, "shaken", "workloadkit 0.1.0, log a.swf").header.lines[-1]
+    '; Note: shaken: left out, as no longer true: node_list'
+    """
+    header = header.appended(("Note", f"{what}: {note}"))
+    if made.dropped:
+        gone = ", ".join(dict.fromkeys(made.dropped))
+        header = header.appended(("Note", f"{what}: left out, as no longer true: {gone}"))
+    return made.replaced(header=header, repairs=())
+
+
 #: Upper bound of drawn seeds: larger whole numbers are not exact in JSON.
 MOST_SEEDS = 2**53
 

@@ -2,6 +2,9 @@
 
 from typing import Literal, NamedTuple
 
+#: What a value follows, see `RecordField`.
+Follows = Literal["job", "log", "run", "work", "procs", "instant", "place", "execution"]
+
 
 class RecordField(NamedTuple):
     """One field of an accounting record.
@@ -15,17 +18,19 @@ class RecordField(NamedTuple):
     unit : str
     title : str
         Description.
-    follows : {"job", "log", "run", "execution"}
-        What the value follows if the job is executed otherwise, cut or scaled: nothing, as it is
-        the job's own; the field of the log with its name; the run time, in proportion; or the
-        recorded execution, which it describes: such values are left out.
+    follows : Follows
+        What the value follows if the job is moved, executed otherwise or scaled: nothing, as it is
+        the job's own; the field of the log with its name; the run time, the work (processors × run
+        time) or the processors, in proportion; or the recorded execution. An instant of it moves
+        with the submission, its place stays behind, and all that describes it is left out where the
+        wait or the run time is another.
     """
 
     name: str
     kind: Literal["number", "whole", "word", "text"]
     unit: str
     title: str
-    follows: Literal["job", "log", "run", "execution"] = "job"
+    follows: Follows = "job"
 
 
 #: Times are seconds since 1970 UTC. Fields that SWF does not have are kept in the side-car.
@@ -39,31 +44,31 @@ RECORD_FIELDS = (
     RecordField(
         "submit_by", "word", "", "time used for an unknown submission: eligible, start", "execution"
     ),
-    RecordField("eligible", "number", "s", "time from which it could start", "execution"),
-    RecordField("start", "number", "s", "start", "execution"),
-    RecordField("end", "number", "s", "end", "execution"),
+    RecordField("eligible", "number", "s", "time from which it could start", "instant"),
+    RecordField("start", "number", "s", "start", "instant"),
+    RecordField("end", "number", "s", "end", "instant"),
     RecordField("run", "number", "s", "run time, without time suspended", "log"),
     RecordField("suspended", "number", "s", "time suspended", "execution"),
     RecordField("procs", "number", "", "allocated processors", "log"),
-    RecordField("nodes", "number", "", "allocated nodes"),
-    RecordField("gpus", "number", "", "allocated GPUs"),
+    RecordField("nodes", "number", "", "allocated nodes", "procs"),
+    RecordField("gpus", "number", "", "allocated GPUs", "procs"),
     RecordField("requested_procs", "number", "", "requested processors", "log"),
-    RecordField("requested_nodes", "number", "", "requested nodes"),
-    RecordField("requested_gpus", "number", "", "requested GPUs"),
+    RecordField("requested_nodes", "number", "", "requested nodes", "procs"),
+    RecordField("requested_gpus", "number", "", "requested GPUs", "procs"),
     RecordField("procs_per_node", "number", "", "requested processors per node"),
     RecordField(
-        "node_list", "word", "", "names of the allocated nodes: n[1-2], or 4*n1,2*n2", "execution"
+        "node_list", "word", "", "names of the allocated nodes: n[1-2], or 4*n1,2*n2", "place"
     ),
     RecordField("features", "word", "", "requested features of the nodes"),
     RecordField("exclusive", "word", "", "whether it requested whole nodes: yes"),
     RecordField("pools", "word", "", "requested amounts without a place, as matlab=2,bb=10"),
     RecordField("cpu", "number", "s", "CPU time per processor", "run"),
-    RecordField("memory", "number", "KB", "memory used per processor"),
-    RecordField("energy", "number", "J", "energy consumed", "run"),
+    RecordField("memory", "number", "KB", "memory used per processor", "log"),
+    RecordField("energy", "number", "J", "energy consumed", "work"),
     RecordField("requested_time", "number", "s", "requested time", "log"),
-    RecordField("requested_memory", "number", "KB", "requested memory per processor"),
+    RecordField("requested_memory", "number", "KB", "requested memory per processor", "log"),
     RecordField("requested_memory_per", "word", "", "unit of the memory request: node, cpu, job"),
-    RecordField("status", "whole", "", "status in the Standard Workload Format"),
+    RecordField("status", "whole", "", "status in the Standard Workload Format", "log"),
     RecordField("state", "word", "", "state in the accounting system", "execution"),
     RecordField("exit_code", "word", "", "exit code", "execution"),
     RecordField("reason", "word", "", "reason why it waited or ended", "execution"),
@@ -96,7 +101,7 @@ SIDECAR_FIELDS = (
         "number",
         "s",
         "start that the scheduler promised at the submission, in seconds of the log",
-        "execution",
+        "instant",
     ),
 )
 

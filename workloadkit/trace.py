@@ -18,6 +18,7 @@ from workloadkit.clock import enclosing, span
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
+from workloadkit.following import follow
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
 from workloadkit.job_columns import column_of, names_of
@@ -88,6 +89,9 @@ class Trace(Displayed):
         How the rows of accounting data became these jobs.
     machine : MachineDescription, optional
         The machine on which the jobs ran: its nodes, partitions and pools.
+    dropped : tuple of str
+        Columns of the side-car, and ``machine``, that changes since reading made untrue: they are
+        left out.
 
     Examples
     --------
@@ -110,6 +114,7 @@ class Trace(Displayed):
     sidecar: "pd.DataFrame | None" = None
     intake: Intake | None = None
     machine: "MachineDescription | None" = None
+    dropped: tuple[str, ...] = ()
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +156,10 @@ class Trace(Displayed):
         """Return the columns of `jobs`, `bursts` or `utility`, as a DataFrame if there is one."""
         columns = self.__dict__.get(f"_{name}")
         return self.__dict__[name] if columns is None else columns
+
+    def replaced(self, **parts: Any) -> "Trace":
+        """Return the log with other parts, by field; unlike `replace`, it makes no DataFrames."""
+        return replace(self, **{name: self.table(name) for name in _TABLES} | parts)
 
     @classmethod
     def from_columns(
@@ -384,32 +393,30 @@ class Trace(Displayed):
             points.setdefault(row, []).append((time, value))
         return points
 
-    def take(self, rows: ArrayLike) -> "Trace":
-        """Return the jobs at `rows`, in that order, with their bursts and utility functions.
+    def take(self, rows: ArrayLike, *, repeats: bool = False) -> "Trace":
+        """Return the jobs at `rows`, in that order, with all that the log knows of them.
 
         Parameters
         ----------
         rows : array_like of int
-            Each row at most once.
+        repeats : bool, default False
+            Whether a row may be taken several times. Bursts, which have the number of their job,
+            are then left out.
 
         Raises
         ------
         WorkloadError
-            If a row is taken twice.
+            If a row is taken twice without `repeats`.
         """
         rows = np.asarray(rows, dtype=np.int64)
-        if np.unique(rows).size < rows.size:
+        if not repeats and np.unique(rows).size < rows.size:
             raise WorkloadError("a job cannot be taken twice")
         jobs = _rows_of(self.table("jobs"), rows)
-        new_row = np.full(self.n_jobs, -1)
-        new_row[rows] = np.arange(rows.size)
         utility, bursts = self.table("utility"), self.table("bursts")
         if len(utility):
-            row = new_row[np.asarray(utility["row"])]
-            utility = _rows_of(utility, np.flatnonzero(row >= 0))
-            utility = _with(utility, {"row": row[row >= 0]})
+            utility = _points_of(utility, rows, self.n_jobs)
         if len(bursts):
-            kept = np.isin(np.asarray(bursts["job"]), np.asarray(jobs["job"]))
+            kept = np.isin(np.asarray(bursts["job"]), np.asarray(jobs["job"])) & (not repeats)
             bursts = _rows_of(bursts, np.flatnonzero(kept))
         sidecar = self.sidecar
         if sidecar is not None:
@@ -499,9 +506,7 @@ class Trace(Displayed):
         if begin <= end:
             header = header.replaced("Window", header.window_text(begin, end))
         header = header.appended(("Note", f"chosen: {made}, {choice.how}, {number}"))
-        changes = (*self.changes, f"{choice.how}: {number}")
-        tables: Any = {name: kept.table(name) for name in _TABLES}  # no DataFrames of them
-        return replace(kept, **tables, header=header, changes=changes)
+        return kept.replaced(header=header, changes=(*self.changes, f"{choice.how}: {number}"))
 
     def as_bursts(self) -> "Trace":
         """Return a trace in which each burst of a checkpointed job is a job.
@@ -510,7 +515,7 @@ class Trace(Displayed):
         which is the default everywhere. Each burst after the first is submitted when the previous
         one ended, see `workloadkit.checkpoints.unfold`; all bursts keep the number of their job.
         The header records it (Preemption: Yes). Utility functions of checkpointed jobs are left
-        out, because they give the value of a whole job, and so is the side-car.
+        out, because they give the value of a whole job. The side-car follows as in `with_columns`.
 
         Raises
         ------
@@ -536,41 +541,73 @@ class Trace(Displayed):
         header = self.header.replaced("Preemption", "Yes")
         if header.get("MaxRecords") is not None:
             header = header.replaced("MaxRecords", str(len(jobs)))
+        of_jobs = self.take(row, repeats=True)
+        given = ("submit", "wait", "run")
+        sidecar, untrue = follow(of_jobs.sidecar, of_jobs.jobs, jobs, given)
         return replace(
             self,
             jobs=jobs,
             header=header,
             bursts=self.bursts.iloc[:0],
             utility=utility,
-            sidecar=None,
+            sidecar=sidecar,
+            dropped=(*self.dropped, *untrue),
             name=f"{self.name}, as bursts",
         )
 
     def with_columns(self, **columns: ArrayLike) -> "Trace":
-        """Return a trace with some columns of its jobs replaced.
+        """Return a trace with some columns of its jobs replaced; what the log knows follows.
 
-        The side-car is dropped if times of jobs are replaced. Bursts are submitted with their jobs;
-        they are dropped if waits or run times are replaced.
+        With other submit times alone, the recorded execution moves with them: the instants in the
+        side-car do too, and the list of nodes is left out. With other waits or run times, jobs are
+        executed otherwise: all columns about the recorded execution are left out, and energy and
+        CPU time in the side-car change in proportion to the run time. With other processors, so do
+        nodes and GPUs. `RecordField.follows` states it for each column, and `dropped` names those
+        left out. Bursts are submitted with their jobs; they are dropped if waits or run times are
+        replaced.
 
         Raises
         ------
         WorkloadError
             As `from_columns`, and if submit times do not ascend.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> log = Trace.from_columns({"submit": [0, 60], "run": [30, 40]})
+        >>> known = {"account": ["bio", "art"], "energy": [600.0, 900.0], "state": ["TIMEOUT"] * 2}
+        >>> log = replace(log, sidecar=pd.DataFrame(known)).with_columns(run=[30, 20])
+        >>> log.sidecar.to_dict("list"), log.dropped
+        ({'account': ['bio', 'art'], 'energy': [600.0, 450.0]}, ('state',))
         """
         known = {f.name: f for f in FIELDS if f.name in columns}
         if unknown := set(columns) - set(known):
             raise WorkloadError(f"not a field of a job: {', '.join(sorted(unknown))}")
         new = {name: _as_column(f, columns[name], self.n_jobs) for name, f in known.items()}
         check_ascending(new.get("submit", np.empty(0)))
-        moved = not new.keys().isdisjoint({"submit", "wait", "run"})
-        sidecar = None if moved else self.sidecar
-        changes = (*self.changes, f"other values of {' and '.join(new)}")
-        tables: Any = {name: self.table(name) for name in _TABLES}  # no DataFrames of them
-        tables["jobs"] = _with(tables["jobs"], new)
-        if moved and self.n_bursts:
+        before = self.table("jobs")
+        tables: Any = {"jobs": _with(before, new), "bursts": self.table("bursts")}
+        sidecar, untrue = follow(self.sidecar, before, tables["jobs"], new)
+        without = f", without {', '.join(untrue)}" * bool(untrue)
+        changes = (*self.changes, f"other values of {' and '.join(new)}{without}")
+        if self.n_bursts and not new.keys().isdisjoint({"submit", "wait", "run"}):
             kept = new.keys().isdisjoint({"wait", "run"})
             tables["bursts"] = _submitted_with(tables) if kept else _no_jobs()
-        return replace(self, **tables, sidecar=sidecar, changes=changes)
+        dropped = (*self.dropped, *untrue)
+        return self.replaced(**tables, sidecar=sidecar, changes=changes, dropped=dropped)
+
+    def with_procs(self, procs: int) -> "Trace":
+        """Return the log of a machine of another size; a description of it is left out.
+
+        Examples
+        --------
+        >>> Trace.from_columns({"submit": [0]}).with_procs(16).header.lines
+        ('; MaxProcs: 16',)
+        """
+        header = self.header.with_procs(procs)
+        if self.machine is None or self.machine.procs == procs:
+            return self.replaced(header=header)
+        return self.replaced(header=header, machine=None, dropped=(*self.dropped, "machine"))
 
 
 def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
@@ -578,6 +615,17 @@ def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
     if isinstance(table, Columns):
         return Columns({name: column[rows] for name, column in table.items()})
     return table.take(rows).reset_index(drop=True)
+
+
+def _points_of(utility: Any, rows: NDArray[np.int64], n_jobs: int) -> Any:
+    """Return the points of the utility functions of some rows, by new row."""
+    of = np.asarray(utility["row"])
+    order = np.argsort(of, kind="stable")
+    n_points = np.bincount(of, minlength=n_jobs)
+    begins, n_taken = np.cumsum(n_points) - n_points, n_points[rows]
+    place = np.arange(n_taken.sum()) - np.repeat(np.cumsum(n_taken) - n_taken, n_taken)
+    taken = _rows_of(utility, order[place + np.repeat(begins[rows], n_taken)])
+    return _with(taken, {"row": np.repeat(np.arange(rows.size), n_taken)})
 
 
 def _with(table: Any, columns: Mapping[str, NDArray]) -> Any:

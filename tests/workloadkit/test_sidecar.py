@@ -55,12 +55,6 @@ def test_it_goes_with_its_jobs(tmp_path):
     assert read_swf(tmp_path / "taken.swf").sidecar["id"].tolist() == ["1", "3"]
 
 
-@pytest.mark.parametrize("times", ["submit", "wait", "run"])
-def test_where_times_change_it_stays_behind(times):
-    assert LOG.with_columns(**{times: [0, 1, 2]}).sidecar is None
-    assert LOG.with_columns(user=[3, 3, 3]).sidecar is LOG.sidecar
-
-
 def test_of_an_anonymous_log_it_names_nothing(tmp_path):
     log = log_of({"user": "al", "queue": "day"}, anonymize=True)
     write_swf(log, tmp_path / "log.swf")

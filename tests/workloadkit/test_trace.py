@@ -262,13 +262,6 @@ def accounted():
     )
 
 
-def test_what_stands_next_to_a_log_stays_behind_where_times_change():
-    for name in ("submit", "wait", "run"):
-        assert accounted().with_columns(**{name: [1, 2]}).sidecar is None
-    for name in ("procs", "user", "requested_time"):
-        assert accounted().with_columns(**{name: [1, 2]}).sidecar is not None
-
-
 def test_what_was_done_to_a_log_adds_up():
     made = accounted().take([1]).with_columns(procs=[2], user=[3])
     assert made.changes == ("1 of 2 jobs", "other values of procs and user")
@@ -287,9 +280,14 @@ def test_the_content_is_that_of_jobs_bursts_utility_functions_and_header():
     assert replace(log, sidecar=None, name="b").content_digest == log.content_digest
 
 
-def test_a_log_as_bursts_says_so_and_has_nothing_next_to_it():
+def test_a_log_as_bursts_says_so_and_bursts_have_the_account_of_their_job():
     bursts = accounted().as_bursts()
-    assert (bursts.n_jobs, bursts.sidecar, bursts.name) == (3, None, "trace, as bursts")
+    assert (bursts.n_jobs, bursts.name) == (3, "trace, as bursts")
+    assert sorted(zip(bursts.column("job"), bursts.column("account"), strict=True)) == [
+        (7, "a"),
+        (7, "a"),
+        (8, "b"),
+    ]
     assert bursts.bursts.empty
     assert bursts.header.lines == ("; MaxJobs: 2", "; Preemption: Yes")
     assert bursts.utility["row"].tolist() == bursts.jobs.index[bursts.jobs["job"] == 8].tolist()

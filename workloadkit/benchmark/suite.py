@@ -6,7 +6,7 @@ of what they make is a new `VERSION`.
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -256,7 +256,7 @@ class Case:
         if self.is_grid:
             return grid(self.system, self.workload, stream(f"{self.workload}.grid", i, seed))
         trace = self.source.run(i, seed)
-        return replace(trace, header=trace.header.with_procs(self.procs))
+        return trace.with_procs(self.procs)
 
 
 def cases(folder: Path | None = None, chosen: Iterable[str] = ()) -> list[Case]:

@@ -308,7 +308,8 @@ def _check_kind(kind: str, target: Path) -> None:
     from workloadkit.io.formats import written_format
 
     if kind == "log":
-        written_format(target, batsim=False)  # .json may be a mistake for --json
+        # .json may be a mistake for --json, .csv for that of a table
+        written_format(target, for_others=False)
         return
     suffixes = [s.lower() for s in target.suffixes if s.lower() not in COMPRESSED]
     others = (s for k, known in _SUFFIXES.items() if k != kind for s in known)
@@ -369,7 +370,21 @@ def write_log(log: "Trace", output: Path, summary: str = "") -> None:
     """Write a log in the format of its name, to stdout for "-"; report its files and a summary."""
     from workloadkit.io import formats
 
+    report_dropped(log.name, log.dropped)
     report_written(output, formats.write_log(recorded(log), output), summary)
+
+
+def report_estimates(log: "Trace", settings: Any) -> None:
+    """Report that a log states no requested time, so that run times are planned with."""
+    asked = settings.estimates == "user" and settings.predictor is None
+    if asked and log.n_jobs and not (log.column("requested_time") >= 0).any():  # false for NaN
+        note(f"{log.name}: requested times are unknown: the scheduler plans with the run times")
+
+
+def report_dropped(name: str, dropped: Iterable[str]) -> None:
+    """Report what a new log leaves out of what is known of the old one."""
+    if gone := ", ".join(dict.fromkeys(dropped)):
+        note(f"{name}: left out, as no longer true: {gone}")
 
 
 def recorded(log: "Trace") -> "Trace":

@@ -30,6 +30,7 @@ workloadkit convert slurm.txt -o site.swf.gz --procs 4096
 workloadkit convert accounting/2024* -o pbs.swf.gz
 workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
 workloadkit convert log.swf.gz -o log.wkt.parquet
+workloadkit convert log.swf.gz -o log.csv
 """
 
 _BATSIM = 5  # version
@@ -51,9 +52,9 @@ def convert(
         Path,
         output_option(
             "the log",
-            "The name determines the format: OUT.swf or OUT.gwf, optionally with .gz, .bz2, .xz "
-            "or .zst, OUT.json for Batsim, or OUT.wkt.parquet. OUT.swf.parquet gets what SWF "
-            "cannot hold, OUT.swf.machine.json the machine.",
+            "The name determines the format: OUT.swf, OUT.gwf or OUT.csv, optionally with .gz, "
+            ".bz2, .xz or .zst, OUT.json for Batsim, or OUT.wkt.parquet. OUT.swf.parquet gets what "
+            "SWF cannot hold, OUT.swf.machine.json the machine, OUT.csv.toml what columns mean.",
             metavar="OUT",
         ),
     ],
@@ -174,8 +175,7 @@ def convert(
         companions = formats.write_log(trace, output, **options)
     typer.echo(summary, err="-" in (str(output), str(json)))
     report_written(output, companions, f"for Batsim {batsim or _BATSIM}" * (made == "batsim"))
-    alone = str(output) == "-" or made not in ("swf", "wkt")
-    if alone and (trace.sidecar is not None or trace.machine is not None):
+    if str(output) == "-" and (trace.sidecar is not None or trace.machine is not None):
         write_message(
             "warning: no other file is written next to it: what the format cannot hold is lost"
         )

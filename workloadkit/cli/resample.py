@@ -12,6 +12,7 @@ from workloadkit.cli.common import (
     check_outputs,
     load,
     output_option,
+    report_dropped,
     write,
     write_json,
     write_log,
@@ -179,6 +180,7 @@ def _write_many(
         written = write_runs(write, count, place, there=there, executor=pool)
         for done, _ in enumerate(written, 1 + len(there)):
             count_done(done, count)
+    report_dropped(resampling.pools.trace.name, resampling.dropped)
     note(f"wrote {folder}: logs {count:,}, seed {seed}")
     return seed
 

@@ -18,6 +18,7 @@ from workloadkit.cli.common import (
     figure_option,
     load,
     log_option,
+    report_estimates,
     write_json,
     write_log,
 )
@@ -141,6 +142,8 @@ def simulate(
     elif resampled:
         assert log is not None  # as checked above
         log = wk.resample(log, weeks=weeks, load=load_factor, rng=settings.rng)
+    if log is not None:
+        report_estimates(log, settings)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
         write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")

@@ -16,6 +16,7 @@ from workloadkit.cli.common import (
     figure_option,
     load,
     output_option,
+    report_estimates,
     write,
     write_json,
 )
@@ -120,6 +121,7 @@ def sweep(
     resampling |= {"pause": False} if no_pause else {}
     with executor(workers) as pool:
         log = load(trace, strict=strict)
+        report_estimates(log, settings)
         with progress(f"sweeping {log.name}") as count:
             found = run_sweep(
                 log,

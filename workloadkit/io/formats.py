@@ -13,7 +13,16 @@ from typing import Any, get_args
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, check_choice, parameter
 from workloadkit.io.decompression import Rejoined, as_utf8
 from workloadkit.io.files import COMPRESSED, Source, exists, is_file, source_path, text_chunks
-from workloadkit.io.known_formats import ACCOUNTING, TITLES, WKT, WRITTEN, Format, is_wkt
+from workloadkit.io.known_formats import (
+    ACCOUNTING,
+    FOR_OTHERS,
+    TITLES,
+    WKT,
+    WRITTEN,
+    Format,
+    Written,
+    is_wkt,
+)
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions
 from workloadkit.io.swf import read_swf
@@ -142,7 +151,7 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
     ----------
     trace : Trace
     path : str or path
-        ``.swf`` or ``.gwf``, both compressed by a second suffix, ``.json`` for Batsim, or
+        ``.swf``, ``.gwf`` or ``.csv``, compressed by a second suffix, ``.json`` for Batsim, or
         ``.wkt.parquet``. Standard output (``-``), devices and pipes get the Standard Workload
         Format.
     **options
@@ -167,14 +176,14 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
     return writer(trace, path, **options) or ()
 
 
-def written_format(path: str | os.PathLike[str], *, batsim: bool = True) -> Format:
+def written_format(path: str | os.PathLike[str], *, for_others: bool = True) -> Written:
     """Return the format in which a log is written, by the suffix of its file.
 
     Parameters
     ----------
     path : str or path
-    batsim : bool, default True
-        Whether it may be a workload of Batsim, ``.json``.
+    for_others : bool, default True
+        Whether it may be for other programs: a workload of Batsim, ``.json``, or a table, ``.csv``.
 
     Raises
     ------
@@ -196,7 +205,7 @@ def written_format(path: str | os.PathLike[str], *, batsim: bool = True) -> Form
     if suffixes and suffixes[-1].lower() in COMPRESSED:
         suffixes.pop()
     suffix = suffixes[-1].lower() if suffixes else ""
-    known = {s: title for s, title in WRITTEN.items() if batsim or title != "batsim"}
+    known = {s: title for s, title in WRITTEN.items() if for_others or title not in FOR_OTHERS}
     if suffix not in known:
         raise ParameterError(
             f"{name}: the suffix does not determine a format; known: {', '.join(known)}, each "

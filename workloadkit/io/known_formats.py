@@ -6,8 +6,12 @@ from typing import Literal
 #: In the order in which they are tried.
 Format = Literal["wkt", "batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
 
+#: Formats that can be written.
+Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
+
 #: Their names in messages.
-TITLES: dict[Format, str] = {
+TITLES: dict[Format | Written, str] = {
+    "csv_table": "a table in CSV",
     "wkt": "a Parquet file of workloadkit",
     "batsim": "Batsim's job list",
     "slurm": "Slurm accounting (sacct)",
@@ -22,7 +26,15 @@ TITLES: dict[Format, str] = {
 ACCOUNTING: tuple[Format, ...] = ("slurm", "pbs", "lsf", "sge")
 
 #: Formats that can be written, by the suffix of the file.
-WRITTEN: dict[str, Format] = {".swf": "swf", ".gwf": "gwf", ".json": "batsim"}
+WRITTEN: dict[str, Written] = {
+    ".swf": "swf",
+    ".gwf": "gwf",
+    ".json": "batsim",
+    ".csv": "csv_table",
+}
+
+#: Those that commands with other results in files of these suffixes do not write.
+FOR_OTHERS = ("batsim", "csv_table")
 
 #: Suffix of logs as Parquet files of this package, which are not compressed further.
 WKT = ".wkt.parquet"

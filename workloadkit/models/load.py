@@ -1,6 +1,5 @@
 """Set the offered load of a log by arrivals, users or machine size."""
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -17,9 +16,8 @@ from workloadkit.errors import (
 )
 from workloadkit.fields import MAX_JOBS_MADE, MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.models.made import machine_of
-from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
-from workloadkit.utility import pack, unpack
 
 # Remove or duplicate whole users of a log to set its load.
 
@@ -141,19 +139,14 @@ def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generat
     preceding = _renumbered(trace, np.argsort(order)[: trace.n_jobs] + 1)
     preceding = np.where(order < trace.n_jobs, preceding[row], UNKNOWN)
     think_time = np.where(preceding == UNKNOWN, np.nan, trace.column("think_time")[row])
-    jobs = trace.jobs.take(row).reset_index(drop=True)
-    jobs = jobs.assign(
+    doubled = trace.take(row, repeats=True).with_columns(
         job=np.arange(1, row.size + 1),
         submit=at[order],
         user=np.concatenate(numbers)[order],
         preceding_job=preceding,
         think_time=think_time,
     )
-    utility = trace.utility
-    if len(utility):
-        utility = unpack(pack(utility, trace.n_jobs).take(row))
-    bursts = trace.bursts.iloc[:0]
-    return replace(trace, jobs=jobs, utility=utility, bursts=bursts, sidecar=None, intake=None)
+    return doubled.replaced(intake=None)
 
 
 def _renumbered(trace: Trace, number: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -263,7 +256,7 @@ def scale_load(
         return _by_machine(trace, load)
     machine = machine_of(trace, procs)
     if procs is not None:
-        trace = replace(trace, header=trace.header.with_procs(machine))
+        trace = trace.with_procs(machine)
     return (
         _by_arrivals(trace, load, machine)
         if by == "arrivals"
@@ -320,7 +313,7 @@ def _by_machine(trace: Trace, load: float) -> Trace:
             f"{plural(machine, 'processor')}, but job {trace.column('job')[largest]} needs "
             f"{needed[largest]:g}"
         )
-    made = replace(trace, header=trace.header.with_procs(machine))
+    made = trace.with_procs(machine)
     return _noted(made, trace, load=load, by="machine")
 
 
@@ -347,5 +340,4 @@ def _check_work(trace: Trace, work: float) -> None:
 def _noted(made: Trace, trace: Trace, **parameters: object) -> Trace:
     """Update the header, and record the operation in it."""
     header = made.header.with_jobs(made.n_jobs, made.n_bursts, EndTime=span(made)[1])
-    note = f"load set: {as_note(provenance(trace, **parameters))}"
-    return replace(made, header=header.appended(("Note", note)), repairs=())
+    return noted(made, header, "load set", as_note(provenance(trace, **parameters)))

@@ -18,7 +18,7 @@ from workloadkit.errors import (
 )
 from workloadkit.models.lublin import lublin
 from workloadkit.models.made import check_counts
-from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.trace import Trace, check_trace
 
 MINUTE, HOUR = 60, 3600
@@ -237,8 +237,8 @@ def add_estimates(
     if estimates is not None:
         given["n_estimates"] = estimates
     made = as_note(provenance(trace, estimates="tsafrir", **given))
-    header = trace.header.appended(("Note", f"estimates of a model: {made}"))
-    return replace(trace.with_columns(requested_time=estimate), header=header, repairs=())
+    estimated = trace.with_columns(requested_time=estimate)
+    return noted(estimated, trace.header, "estimates of a model", made)
 
 
 def estimate_distribution(

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
-from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
+from workloadkit.provenance import noted
 from workloadkit.resample.planning import ResamplingPlan
 from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pieces, Pools
-from workloadkit.trace import Columns, Trace, check_trace
-from workloadkit.utility import unpack
+from workloadkit.trace import Trace, check_trace
 
 
 class Placements(NamedTuple):
@@ -303,28 +303,22 @@ def assemble(
     name : str, default "resampled"
         Name of the log.
     note : str, optional
-        Origin of the log, for the header.
+        Origin of the log, for the header: its provenance.
     """
     user = _users(drawn) if user is None else user
     new = {"job": np.arange(1, drawn.job.size + 1), "submit": drawn.submit, "user": user}
     new |= _preceding(pools, drawn)
-    jobs = {
-        field.name: new[field.name]
-        if field.name in new
-        else pools.columns[field.name].take(drawn.job)
-        for field in FIELDS
-    }
+    made = pools.trace.take(drawn.job, repeats=True).with_columns(**new)
+    jobs = made.table("jobs")
     rare = np.empty(0, np.int64)
     if (pools.members.kind == RARE_USER).any():
         kind = pools.members.kind[drawn.placements.member[drawn.placement]]
         rare = np.unique(jobs["user"][kind == RARE_USER])
     end = drawn.submit + np.nan_to_num(jobs["wait"]) + jobs["run"]
     last = float(end.max(initial=-np.inf))
-    header = _header(pools.logs[0].header, drawn.job.size, last, rare, note)
-    table = Columns(jobs)
-    if pools.utilities is None:
-        return Trace(table, header, name=name)
-    return Trace(table, header, utility=unpack(pools.utilities.take(drawn.job)), name=name)
+    header = _header(pools.logs[0].header, drawn.job.size, last, rare)
+    made = made.replaced(name=name, changes=())
+    return noted(made, header, "resampled", note) if note else made.replaced(header=header)
 
 
 def rare_users(trace: Trace) -> NDArray[np.int64]:
@@ -373,13 +367,13 @@ def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
         present = (key[found] == targets) & (found < dependent)
         dependent, found = dependent[present], found[present]
         preceding[dependent] = found + 1
-        think_time[dependent] = pools.columns["think_time"][drawn.job[dependent]]
+        think_time[dependent] = pools.trace.column("think_time")[drawn.job[dependent]]
     return {"preceding_job": preceding, "think_time": think_time}
 
 
-def _header(header: Header, n_jobs: int, end: float, rare: NDArray, note: str) -> Header:
+def _header(header: Header, n_jobs: int, end: float, rare: NDArray) -> Header:
     """Update the header of the first log to the new log, which has the same begin."""
     header = header.with_jobs(n_jobs, EndTime=end)
     if rare.size:
         header = header.appended((_RARE_LABEL, " ".join(map(str, rare.tolist()))))
-    return header.appended(("Note", note)) if note else header
+    return header

@@ -14,6 +14,8 @@ from workloadkit import __version__
 from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.executors import each_done
 from workloadkit.io.files import is_folder, text_chunks, write_text
+from workloadkit.io.machine import machine_path
+from workloadkit.io.sidecar import sidecar_path
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.swf import write_swf
 from workloadkit.io.unfinished_files import check_continues, locked, remove_left_over
@@ -82,7 +84,7 @@ def runs_there(folder: Path, resampling: Resampling, seed: int, count: int) -> s
 def _is_of(file: Path, resampling: Resampling, seed: int, i: int) -> bool:
     """Whether a file is the i-th new log of a seed."""
     _, note = resampling.label(own_seed(seed, i), of=(i, seed))
-    return f"; Note: {note}\n" in _beginning(file)
+    return f"; Note: resampled: {note}\n" in _beginning(file)
 
 
 @contextmanager
@@ -99,7 +101,7 @@ def whole_folder(folder: Path, command: Mapping[str, Any]) -> Iterator[Path]:
     Yields
     ------
     Path
-        A hidden folder within it. Its logs move to `folder` at the end. On any failure or interrupt
+        A hidden folder within it. Its logs, and the files next to them, move to `folder` at the end. On any failure or interrupt
         they stay, and the same command continues with them, also after a kill at any time.
 
     Raises
@@ -119,12 +121,14 @@ def whole_folder(folder: Path, command: Mapping[str, Any]) -> Iterator[Path]:
             try:
                 yield place
                 for file in _logs(place):
-                    file.replace(folder / file.name)
+                    for one in (*_next_to(file), file):
+                        one.replace(folder / one.name)
                 shutil.rmtree(place)  # the last step: until then the same command continues
             except BaseException:
                 with suppress(OSError):
                     whole = _logs(place)
-                    for file in {*place.iterdir()}.difference(whole, [place / _MADE_BY]):
+                    next_to = [one for file in whole for one in _next_to(file)]
+                    for file in {*place.iterdir()}.difference(whole, next_to, [place / _MADE_BY]):
                         file.unlink()
                     if not whole and not _logs(folder):
                         shutil.rmtree(place)
@@ -155,6 +159,11 @@ def _logs(folder: Path) -> list[Path]:
     """Return the new logs in a folder."""
     files = folder.iterdir() if is_folder(folder) else ()
     return sorted(file for file in files if _NAME.fullmatch(file.name))
+
+
+def _next_to(log: Path) -> list[Path]:
+    """Return the side-car and the machine that were written with a log."""
+    return [path for path in (sidecar_path(log), machine_path(log)) if path.exists()]
 
 
 def _name(i: int, count: int) -> str:

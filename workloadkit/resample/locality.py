@@ -1,7 +1,6 @@
 """Change the locality of jobs while keeping the load over time."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,16 +15,15 @@ from workloadkit.errors import (
     check_number,
     takes_rng,
 )
-from workloadkit.fields import NAMES
-from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
-from workloadkit.utility import pack, unpack
 
 Period = Literal["hour", "day", "week"]
 Within = Literal["session", "user"]
 
 #: Fields that stay in place when jobs are exchanged; all others move with the job.
+_NAMES_OF_PLACE = ("user", "group", "account")
 OF_PLACE = ("job", "submit", "user", "group", "preceding_job", "think_time")
 
 _LENGTHS = {"hour": 3600, "day": DAY, "week": WEEK}
@@ -251,16 +249,10 @@ def _placed(
     """Return a log with job ``rows[job[i]]`` at the place of ``rows[i]``."""
     taken = np.arange(trace.n_jobs)
     taken[rows] = rows[job]
-    of_job = {n: trace.column(n)[taken] for n in NAMES if n not in OF_PLACE}
-    utility = trace.utility
-    if len(utility):
-        utility = unpack(pack(utility, trace.n_jobs).take(taken))
-    placed = trace.with_columns(**of_job)
+    of_place = {name: trace.column(name) for name in OF_PLACE}
+    placed = trace.take(taken, repeats=True).with_columns(**of_place)
+    if placed.sidecar is not None and trace.sidecar is not None:
+        stay = [name for name in _NAMES_OF_PLACE if name in placed.sidecar]
+        placed = placed.replaced(sidecar=placed.sidecar.assign(**trace.sidecar[stay]))
     header = trace.header.with_jobs(trace.n_jobs, EndTime=span(placed)[1])
-    header = header.appended(("Note", f"{what}: {as_note(provenance(trace, **how))}"))
-    return replace(
-        placed,
-        header=header,
-        utility=utility,
-        repairs=(),
-    )
+    return noted(placed, header, what, as_note(provenance(trace, **how)))

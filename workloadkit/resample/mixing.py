@@ -1,19 +1,82 @@
 """Adapt the pools of one or several logs to the machine of the new log."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, check_number, plural, quoted
-from workloadkit.fields import MAX_PROCS
+from workloadkit.fields import MAX_PROCS, NAMES, UNKNOWN
 from workloadkit.header import Header
+from workloadkit.record_fields import BY_NAME
 from workloadkit.resample.pools import Pools
+from workloadkit.trace import Columns, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Fields with numbers that have a different meaning in each log.
 NUMBERED = ("group", "executable", "queue", "partition")
 
 _SIZES = ("procs", "requested_procs")
+
+_SINCE_1970 = ("submit", "eligible", "start", "end")
+
+
+def joined_logs(traces: Sequence[Trace]) -> Trace:
+    """Join the jobs of logs in one, in their order and in the time of the first.
+
+    It has a machine if that of all logs is the same.
+    """
+    first = traces[0]
+    if len(traces) == 1:
+        return first
+    jobs = {name: np.concatenate([t.column(name) for t in traces]) for name in NAMES}
+    rows = np.cumsum([0, *(trace.n_jobs for trace in traces)])
+    points = [trace.table("utility") for trace in traces]
+    utility = {
+        name: np.concatenate([np.asarray(table[name]) for table in points])
+        for name in ("row", "time", "value")
+    }
+    utility["row"] += np.repeat(rows[:-1], [len(table) for table in points])
+    machine = first.machine
+    dropped = first.dropped
+    if any(trace.machine != machine for trace in traces):
+        machine, dropped = None, (*dropped, "machine")
+    return first.replaced(
+        jobs=Columns(jobs),
+        bursts=first.bursts.iloc[:0],
+        utility=Columns(utility),
+        sidecar=_joined_sidecars(traces),
+        machine=machine,
+        dropped=dropped,
+    )
+
+
+def _joined_sidecars(traces: Sequence[Trace]) -> "pd.DataFrame | None":
+    """Join what logs know beyond the standard; the rest is unknown. Instants are of the first."""
+    if all(trace.sidecar is None for trace in traces):
+        return None
+    import pandas as pd
+
+    from workloadkit.io.sidecar import with_kinds
+
+    parts = []
+    for trace in traces:
+        part = pd.DataFrame(index=range(trace.n_jobs)) if trace.sidecar is None else trace.sidecar
+        later = (traces[0].header.start or 0) - (trace.header.start or 0)
+        instants = {name: part[name] + later for name in _SINCE_1970 if name in part}
+        words = part.select_dtypes("category").astype(object)
+        parts.append(part.assign(**words, **instants))
+    joined = pd.concat(parts, ignore_index=True)
+    for name in joined.columns[joined.isna().any()]:
+        if name in BY_NAME and BY_NAME[name].kind == "whole":
+            joined[name] = joined[name].fillna(UNKNOWN)
+        elif joined[name].dtype == object:
+            joined[name] = joined[name].fillna("")
+    return with_kinds("the joined side-cars", joined)
 
 
 def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -> Pools:
@@ -58,7 +121,8 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
     if procs is None and not several:
         return pools  # machine and sizes are unchanged
     log = np.repeat(pools.members.log, pools.members.n_jobs)
-    columns = dict(pools.columns)
+    names = ("job", *_SIZES, *(NUMBERED if several else ()))
+    columns = {name: pools.trace.column(name) for name in names}
     if several:  # logs without field 5 have processors in field 8
         columns["procs"] = np.where(columns["procs"] > 0, *(columns[name] for name in _SIZES))
     if rescale:
@@ -72,7 +136,8 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
     if several:
         header = _number_apart(pools, columns, log, header)
     logs = (replace(pools.logs[0], header=header), *pools.logs[1:])
-    return replace(pools, logs=logs, columns=columns)
+    trace = pools.trace if machine is None else pools.trace.with_procs(machine)
+    return replace(pools, logs=logs, trace=trace.with_columns(**columns))
 
 
 def _factor(pools: Pools, log: int, machine: int | None) -> float:

@@ -16,14 +16,14 @@ from workloadkit.errors import (
     plural,
     quoted,
 )
-from workloadkit.fields import FIELDS, MAX_TIME, UNKNOWN
+from workloadkit.fields import MAX_TIME, NAMES, UNKNOWN
 from workloadkit.preceding import find_preceding
+from workloadkit.resample.mixing import joined_logs
 from workloadkit.resample.pools import Members, Pieces, PooledLog, Pools
 from workloadkit.sessions import label_jobs
 from workloadkit.settings.resampling import Classify, Resample, Unit
-from workloadkit.trace import Trace, check_ascending, list_of_logs
+from workloadkit.trace import Columns, Trace, check_ascending, list_of_logs
 from workloadkit.user_classes import CLASSES, classes_of
-from workloadkit.utility import Utilities, pack
 
 #: A rare behaviour: a user, and the first and last second of the log in which it occurs.
 RareBehaviour = tuple[int, float, float]
@@ -39,9 +39,8 @@ class _LogPools(NamedTuple):
     members: Members
     row: NDArray[np.int64]
     time: NDArray[np.float64]
-    columns: dict[str, NDArray]
+    trace: Trace
     before: NDArray[np.int64]
-    utilities: Utilities
     label: NDArray[np.int64]  # number of the session, batch or job in the log
     notes: list[str]
 
@@ -126,11 +125,9 @@ def _pool(
         weight=np.ones(kind.size),
         first=first,
     )
-    columns = {field.name: trace.column(field.name)[row] for field in FIELDS}
-    utilities = pack(trace.table("utility"), trace.n_jobs).take(row)
     label = _labels(trace, chosen, settings.unit)[row]
     before = _before(trace, row, of)
-    return _LogPools(log, members, row, time, columns, before, utilities, label, notes)
+    return _LogPools(log, members, row, time, trace.take(row, repeats=True), before, label, notes)
 
 
 def _places(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -294,19 +291,13 @@ def _joined(parts: Sequence[_LogPools], unit: Unit) -> Pools:
     }
     ends = [part.members.first[1:] + at for part, at in zip(parts, begins, strict=True)]
     members = Members(**fields, first=np.concatenate([[0], *ends]))
-    columns = {
-        field.name: np.concatenate([part.columns[field.name] for part in parts]) for field in FIELDS
-    }
     before = np.concatenate(
         [np.where(p.before < 0, -1, p.before + at) for p, at in zip(parts, begins, strict=True)]
     )
-    points = [np.diff(part.utilities.first) for part in parts]
-    first = np.concatenate([[0], np.cumsum(np.concatenate(points))])
-    utilities = Utilities(
-        first,
-        np.concatenate([part.utilities.time for part in parts]),
-        np.concatenate([part.utilities.value for part in parts]),
-    )
+    joined = joined_logs([part.trace for part in parts])
+    jobs = Columns({name: joined.column(name) for name in NAMES})  # taken sooner than DataFrames
+    trace = joined.replaced(jobs=jobs, made_from="", changes=(), intake=None)
+    submit = trace.column("submit")
     time = join("time")
     week = np.floor(time / WEEK).astype(np.int64)
     member = np.repeat(np.arange(members.log.size), members.n_jobs)
@@ -318,12 +309,11 @@ def _joined(parts: Sequence[_LogPools], unit: Unit) -> Pools:
         time=time,
         week=week,
         line=member * stride + week,
-        columns=columns,
+        trace=trace,
         before=before if (before >= 0).any() else None,
-        utilities=utilities if utilities.time.size else None,
         pieces=None if unit == "user" else _pieces(join("label"), member, week, members),
         notes=tuple(note for part in parts for note in part.notes),
-        whole=bool((columns["submit"] == np.rint(columns["submit"])).all()),
+        whole=bool((submit == np.rint(submit)).all()),
     )
 
 

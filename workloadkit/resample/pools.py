@@ -14,7 +14,6 @@ from workloadkit.header import Header
 from workloadkit.metrics import RUN_CLASSES
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
-from workloadkit.utility import Utilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,13 +139,11 @@ class Pools:
         Week of each job, counted from its member's first.
     line : ndarray of int, shape (n_jobs,)
         Weeks of all members as one ascending sequence: member × `stride` + `week`.
-    columns : mapping of str to ndarray, shape (n_jobs,)
-        The fields of the jobs as in `Trace.jobs`.
+    trace : Trace
+        The jobs, with all that the logs know of them, in the header and the calendar of the first.
     before : ndarray of int, shape (n_jobs,), or None
         Index of the preceding job (field 17), -1 if it is not the member's; None if no job has
         one.
-    utilities : Utilities or None
-        Utility functions of the jobs; None if there are none.
     pieces : Pieces or None
         Units that are moved individually; None if users stay whole.
     whole : bool
@@ -161,9 +158,8 @@ class Pools:
     time: NDArray[np.float64]
     week: NDArray[np.int64]
     line: NDArray[np.int64]
-    columns: dict[str, NDArray]
+    trace: Trace
     before: NDArray[np.int64] | None
-    utilities: Utilities | None
     pieces: Pieces | None
     whole: bool
     notes: tuple[str, ...]

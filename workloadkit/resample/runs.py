@@ -9,6 +9,7 @@ import numpy as np
 
 from workloadkit import __version__
 from workloadkit.errors import WorkloadWarning, check_count
+from workloadkit.following import untrue_columns
 from workloadkit.provenance import MOST_SEEDS, as_note, plain, seed_of
 from workloadkit.resample.drawing import assemble, draw
 from workloadkit.resample.mixing import fit_machine
@@ -195,6 +196,12 @@ class Resampling:
             changed["weights"] = getattr(weights, "__name__", type(weights).__name__)
         return {name: _shortest(value) for name, value in changed.items()}
 
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What new logs leave out of what is known of the log, see `Trace.dropped`."""
+        known = self.pools.trace
+        return (*known.dropped, *untrue_columns(known.sidecar, ("submit",)))
+
     def run(self, seed: int, *, of: tuple[int, int] | None = None) -> Trace:
         """Draw the new log of a seed; `of` is its index in a series of runs, and their seed."""
         drawn = draw(self.pools, self.plan, np.random.default_rng(seed))
@@ -208,7 +215,7 @@ class Resampling:
         of: tuple[int, int] | None = None,
         further: Mapping[str, Any] | None = None,
     ) -> tuple[str, str]:
-        """Return the name of the new log of a seed, and its header note with all parameters."""
+        """Return the name of the new log of a seed, and its provenance with all parameters."""
         logs = self.pools.logs
         name = " and ".join(log.name for log in logs)
         parameters = {"seed": seed} | self.parameters | dict(further or {})
@@ -216,7 +223,7 @@ class Resampling:
             parameters["run"] = f"{of[0]} of seed {of[1]}"
         sources = [f"{log.name} ({log.identity})" for log in logs]
         made = {"workloadkit": __version__, "log": " and ".join(sources), "sha256": None}
-        note = f"resampled: {as_note(made | {'parameters': plain(parameters)})}"
+        note = as_note(made | {"parameters": plain(parameters)})
         return f"{name}, resampled by seed {seed}", note
 
     def run_of(self, i: int, seed: int) -> Trace:

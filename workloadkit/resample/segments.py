@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,7 +19,7 @@ from workloadkit.errors import (
     plural,
     quoted,
 )
-from workloadkit.provenance import as_note, provenance
+from workloadkit.provenance import as_note, noted, provenance
 from workloadkit.trace import Trace, check_trace
 
 Series = Literal["jobs", "work", "users"]
@@ -229,8 +228,8 @@ def _part(trace: Trace, rows: NDArray[np.int64], weeks: str) -> Trace:
     part = trace.take(rows)
     # keep StartTime, since submit times count from second 0 of the whole log
     header = trace.header.with_jobs(part.n_jobs, part.n_bursts, EndTime=span(part)[1])
-    header = header.appended(("Note", f"segment: {as_note(provenance(trace))}, {weeks}"))
-    return replace(part, header=header, name=f"{trace.name} ({weeks})", repairs=())
+    part = part.replaced(name=f"{trace.name} ({weeks})")
+    return noted(part, header, "segment", f"{as_note(provenance(trace))}, {weeks}")
 
 
 def weeks_of(trace: Trace) -> NDArray[np.int64]:

@@ -1,7 +1,6 @@
 """Shake a log: move jobs, batches, sessions or users by small random times."""
 
 import warnings
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from workloadkit.errors import (
     takes_rng,
 )
 from workloadkit.fields import MAX_TIME, UNKNOWN
-from workloadkit.provenance import as_note, provenance, seed_of
+from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
 
@@ -54,7 +53,7 @@ def shake(
         records the operation. No unit moves before second 0, or before the log's first submission
         if that is earlier; it is moved there at most. Jobs without a unit (of unknown user; for
         batches and sessions also those that never ran) move individually. Bursts of checkpointed
-        jobs are left out.
+        jobs are left out; the side-car follows as in `Trace.with_columns`.
 
     Raises
     ------
@@ -100,8 +99,8 @@ def shake(
     header = trace.header
     if shaken.n_jobs:
         header = header.with_jobs(shaken.n_jobs, EndTime=span(shaken)[1])
-    header = header.appended(("Note", f"shaken: {as_note(made)}"))
-    return replace(shaken, header=header, bursts=trace.bursts.iloc[:0], repairs=())
+    shaken = shaken.replaced(bursts=trace.bursts.iloc[:0])
+    return noted(shaken, header, "shaken", as_note(made))
 
 
 def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:

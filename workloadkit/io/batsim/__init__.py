@@ -16,6 +16,7 @@ from workloadkit.errors import FormatError, quoted
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Repair
+from workloadkit.io.batsim.beyond import KEY_OF_SIDECAR, sidecar_of
 from workloadkit.io.batsim.writing import (
     DELAY,
     JOB_KEYS,
@@ -25,7 +26,9 @@ from workloadkit.io.batsim.writing import (
     write_batsim,
 )
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
+from workloadkit.io.machine import from_dict
 from workloadkit.io.names import as_whole
+from workloadkit.io.sidecar import with_kinds
 from workloadkit.io.strict_json import read_json
 from workloadkit.trace import Trace
 
@@ -50,9 +53,9 @@ def read_batsim(source: Source) -> Trace:
     the names of Batsim 5 (``DelayProfile``, ``SequentialCompositionProfile``) or of earlier
     versions (``delay``, ``composed``). Profiles of other types take a time that depends on a
     platform: a job with one is an error. The requested resources are both requested and used
-    processors; the walltime is the requested time. Fields that `write_batsim` stores under ``swf``
-    are restored. `Trace.repairs` lists what is not read. The text is held in memory, about 2 kB per
-    job.
+    processors; the walltime is the requested time. Fields that `write_batsim` stores under ``swf``,
+    the side-car and the machine are restored. `Trace.repairs` lists what is not read. The text is
+    held in memory, about 2 kB per job.
 
     Parameters
     ----------
@@ -325,14 +328,20 @@ class _Reader:
             )
         for reason, count in self.left_out():
             self.note(f"jobs left out when the workload was written: {reason}", count)
-        sidecar_columns = pd.DataFrame({"id": np.array(ids, dtype=object)[order]}) if ids else None
+        beyond = sidecar_of(self.jobs, order, self.refuse)
+        if ids is not None and (beyond is None or "id" not in beyond):
+            own = pd.DataFrame({"id": np.array(ids, dtype=object)[order]})
+            beyond = own if beyond is None else own.join(beyond)
         return Trace(
             pd.DataFrame(table, copy=False),
             self.header(),
             name=log_name(self.path),
             digest=digest,
             repairs=tuple(Repair(kind, count, 0) for kind, count in self.found.items()),
-            sidecar=sidecar_columns,
+            sidecar=None if beyond is None else with_kinds(self.path, beyond),
+            machine=from_dict(self.stored["machine"], self.path)
+            if "machine" in self.stored
+            else None,
         )
 
     def left_out(self) -> list[tuple[str, int]]:
@@ -360,7 +369,7 @@ class _Reader:
         return header.with_procs(self.resources)
 
 
-_KNOWN = {*JOB_KEYS, KEY_OF_JOB}
+_KNOWN = {*JOB_KEYS, KEY_OF_JOB, KEY_OF_SIDECAR}
 
 
 def _place(name: str) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
-from workloadkit.fields import FIELDS, UNKNOWN
+from workloadkit.fields import FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
+from workloadkit.io.batsim.beyond import KEY_OF_SIDECAR, known_beyond
 from workloadkit.io.files import writing
+from workloadkit.io.machine import as_dict
 from workloadkit.io.swf.writing import header_text, header_without_bursts
 from workloadkit.trace import Trace, check_trace
 
@@ -53,7 +55,9 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal
     is its walltime (at which Batsim stops it), and its run time a delay, with one profile per run
     time. Batsim does not accept a delay of 0: such a job runs for 0.001 s. Other fields of a job
     are stored under its key ``swf``, and the log's header under ``workloadkit``; Batsim ignores
-    both, and `read_batsim` restores the jobs from them. The side-car's names are not written.
+    both, and `read_batsim` restores the jobs from them. So it does with the side-car, under the key
+    ``sidecar`` of each job, and the machine, under ``workloadkit``: schedulers of Batsim see them,
+    but its resources are processors alone.
 
     Parameters
     ----------
@@ -76,7 +80,8 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal
     WorkloadWarning
         If jobs are left out because Batsim cannot simulate them: those that never ran, were
         submitted before second 0 or need a fraction of a processor. The file counts them. Also if
-        the trace has bursts of checkpointed jobs or utility functions, which are not written.
+        the trace has bursts of checkpointed jobs or utility functions, which are not written, or
+        jobs that need GPUs or nodes, which Batsim does not simulate.
 
     References
     ----------
@@ -117,6 +122,8 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal
         text = f"{trace.name}: a job needs more than the {trace.header.procs:,} processors of the"
         warn(f"{text} header; nb_res is {procs:,}", WorkloadWarning, stacklevel=2)
     stored = {"batsim": version, "header": list(_header(trace, rows).lines), "left_out": left_out}
+    if trace.machine is not None:
+        stored["machine"] = as_dict(trace.machine)
     delays = np.unique(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
@@ -174,6 +181,24 @@ def _losses(trace: Trace, left_out: dict[str, int]) -> Iterator[str]:
         yield f"{trace.name}: {len(trace.bursts):,} bursts of checkpointed jobs are not written"
     if len(trace.utility):
         yield f"{trace.name}: utility functions are not written"
+    needs = [name for name in _NOT_SIMULATED if _is_needed(trace, name)]
+    if needs:
+        yield f"{trace.name}: written, but not simulated by Batsim: {', '.join(needs)}"
+
+
+#: What jobs need of nodes.
+_NOT_SIMULATED = (
+    *("requested_nodes", "requested_gpus", "gpus", "requested_memory"),
+    *("features", "exclusive", "pools"),
+)
+
+
+def _is_needed(trace: Trace, name: str) -> bool:
+    """Whether a job is known to need some of it."""
+    if name not in NAMES and (trace.sidecar is None or name not in trace.sidecar):
+        return False
+    values = trace.column(name)
+    return bool((values > 0).any() if values.dtype.kind in "iuf" else (values != "").any())
 
 
 def _jobs(
@@ -181,8 +206,9 @@ def _jobs(
 ) -> Iterator[dict[str, Any]]:
     """Yield the jobs in Batsim's form."""
     columns = {field.name: trace.column(field.name)[rows].tolist() for field in FIELDS}
-    of_jobs = zip(_ids(columns["job"]), needed[rows].tolist(), strict=True)
-    for i, (name, res) in enumerate(of_jobs):
+    known = known_beyond(trace, rows)
+    of_jobs = zip(_ids(columns["job"]), needed[rows].tolist(), known, strict=True)
+    for i, (name, res, beyond) in enumerate(of_jobs):
         number, run, procs, requested, requested_time = (
             columns[key][i] for key in ("job", "run", "procs", "requested_procs", "requested_time")
         )
@@ -207,7 +233,11 @@ def _jobs(
             value = _number(columns[field.name][i])
             if value != UNKNOWN:
                 rest[field.name] = value
-        yield job | ({KEY_OF_JOB: rest} if rest else {})
+        yield (
+            job
+            | ({KEY_OF_JOB: rest} if rest else {})
+            | ({KEY_OF_SIDECAR: beyond} if beyond else {})
+        )
 
 
 def _ids(numbers: list[int]) -> Iterator[str]:

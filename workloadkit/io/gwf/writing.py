@@ -117,13 +117,27 @@ def _lost(trace: Trace) -> list[str]:
         lost.append("bursts of checkpointed jobs")
     if len(trace.utility):
         lost.append("utility functions")
+    held = {*(field.name for field in SHARED), *SIDECAR_COLUMNS, "id"}
+    known = () if trace.sidecar is None else map(str, trace.sidecar.columns)
+    lost += [name for name in known if name not in held and _is_known(trace, name)]
+    if trace.machine is not None:
+        lost.append("the description of the machine")
     return lost
 
 
+def _is_known(trace: Trace, name: str) -> bool:
+    """Whether a column of the side-car has a value."""
+    assert trace.sidecar is not None  # it has the column
+    column = trace.sidecar[name]
+    return bool((column.notna() & ~column.isin(["", UNKNOWN])).any())
+
+
 def _sidecar(trace: Trace) -> pd.DataFrame:
-    """Return the side-car, without ids if these are all numbers."""
+    """Return the side-car, without ids if these are all numbers or not those of one job."""
     if trace.sidecar is None:
         return pd.DataFrame()
+    if "id" in trace.sidecar and not trace.sidecar["id"].is_unique:
+        return _sidecar(trace.replaced(sidecar=trace.sidecar.drop(columns="id")))
     if "id" in trace.sidecar and all(
         as_whole(str(name)) is not None for name in trace.sidecar["id"]
     ):

@@ -1,7 +1,5 @@
 """The jobs of pools of users as one log, and the times of their members' sessions."""
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,21 +9,15 @@ from workloadkit.resample.pools import LONG_TERM_USER, Pools
 from workloadkit.resample.runs import Resampling
 from workloadkit.simulation.populations.population import SessionTimes
 from workloadkit.trace import Trace
-from workloadkit.utility import unpack
 
 
 def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
     """Return the jobs of the pools as a log of the members, and their places in the pools."""
-    import pandas as pd
-
-    order = np.argsort(pools.columns["submit"], kind="stable")
-    jobs = {name: values[order] for name, values in pools.columns.items()}
-    jobs["user"] = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
+    order = np.argsort(pools.trace.column("submit"), kind="stable")
+    user = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]
+    trace = pools.trace.take(order).with_columns(user=user)
     name = " and ".join(log.name for log in pools.logs)
-    trace = Trace(pd.DataFrame(jobs, copy=False), pools.logs[0].header, name=name)
-    if pools.utilities is not None:
-        trace = replace(trace, utility=unpack(pools.utilities.take(order)))
-    return trace, order
+    return trace.replaced(header=pools.logs[0].header, name=name, changes=()), order
 
 
 def times_of(

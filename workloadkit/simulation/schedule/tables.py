@@ -1,6 +1,5 @@
 """The jobs of a schedule as tables and as a log, and the use of the machine over time."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit import metrics
 from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
-from workloadkit.provenance import as_note
+from workloadkit.provenance import as_note, noted
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.trace import Trace
 
@@ -79,19 +78,22 @@ def simulated_log(schedule: "Schedule") -> Trace:
         taken, times = _with_cancelled(schedule, times)
     header = source.header.with_jobs(taken.n_jobs, EndTime=float(schedule.end.max()))
     if "procs" in schedule.parameters:
+        taken = taken.with_procs(schedule.machine)
         header = header.with_procs(schedule.machine)
-    header = header.appended(("Note", f"simulated: {as_note(schedule.provenance)}"))
-    if w.left_out:
-        header = header.appended(
-            ("Note", f"jobs left out of the simulation: {w.left_out} of {source.n_jobs}")
-        )
+    if schedule.described is not None:
+        taken = taken.replaced(machine=schedule.described.description)
     promised = times.pop(PROMISED_START, np.nan)
     simulated = executed_otherwise(taken, **times)
     sidecar = simulated.sidecar
     if not np.isnan(promised).all():
         sidecar = pd.DataFrame(index=range(taken.n_jobs)) if sidecar is None else sidecar
         sidecar = sidecar.assign(**{PROMISED_START: promised})
-    return replace(simulated, header=header, sidecar=sidecar, repairs=())
+    simulated = simulated.replaced(sidecar=sidecar)
+    simulated = noted(simulated, header, "simulated", as_note(schedule.provenance))
+    if not w.left_out:
+        return simulated
+    left_out = f"jobs left out of the simulation: {w.left_out} of {source.n_jobs}"
+    return simulated.replaced(header=simulated.header.appended(("Note", left_out)))
 
 
 def _with_cancelled(
