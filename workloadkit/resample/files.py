@@ -101,8 +101,9 @@ def whole_folder(folder: Path, command: Mapping[str, Any]) -> Iterator[Path]:
     Yields
     ------
     Path
-        A hidden folder within it. Its logs, and the files next to them, move to `folder` at the end. On any failure or interrupt
-        they stay, and the same command continues with them, also after a kill at any time.
+        A hidden folder within it. Its logs, and the files next to them, move to `folder` at the
+        end. On any failure or interrupt they stay, and the same command continues with them, also
+        after a kill at any time.
 
     Raises
     ------

@@ -134,9 +134,8 @@ def _is_one_to_one(number: NDArray[np.int64], words: NDArray) -> bool:
     """Whether each number has a name of its own, and each name a number."""
     pairs = set(zip(number.tolist(), words.tolist(), strict=True))
     known = [(number, word) for number, word in pairs if number != UNKNOWN or word]
-    return bool(known) and len({n for n, _ in known}) == len(known) == len(
-        {word for _, word in known}
-    )
+    numbers, names = {number for number, _ in known}, {word for _, word in known}
+    return bool(known) and len(numbers) == len(known) == len(names)
 
 
 def _machine(trace: Trace) -> tuple[dict[str, Any], list[str]]:
