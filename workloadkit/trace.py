@@ -613,7 +613,7 @@ class Trace(Displayed):
 def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of a table, numbered from 0."""
     if isinstance(table, Columns):
-        return Columns({name: column[rows] for name, column in table.items()})
+        return Columns({name: column.take(rows) for name, column in table.items()})
     return table.take(rows).reset_index(drop=True)
 
 
@@ -708,7 +708,8 @@ def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
             f"{plural(given.size, 'value')} of {f.name} for {plural(n_jobs, 'job')}"
         )
     try:
-        column = given.astype(np.float64 if f.measured or given.dtype.kind in "fO" else np.int64)
+        kind = np.float64 if f.measured or given.dtype.kind in "fO" else np.int64
+        column = given.astype(kind, copy=False)
     except (TypeError, ValueError):
         raise WorkloadError(f"{f.name} has values that are not numbers") from None
     if f.name == "submit":
@@ -717,10 +718,10 @@ def _as_column(f: Field, values: ArrayLike, n_jobs: int) -> NDArray:
             raise WorkloadError(f"submit of row {row} is NaN; the submit time must be known")
     elif f.measured:
         column[column == UNKNOWN] = np.nan
-    elif not (column == np.rint(column)).all():
+    elif column.dtype.kind == "f" and not (column == np.rint(column)).all():
         row = int(np.argmax(column != np.rint(column)))
         raise WorkloadError(f"{f.name} of row {row} is {column[row]:g}, not a whole number")
-    return column.astype(f.dtype)
+    return column.astype(f.dtype, copy=False)
 
 
 def _frozen(values: NDArray) -> NDArray:

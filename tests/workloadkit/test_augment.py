@@ -90,7 +90,8 @@ def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
     with pytest.warns(WorkloadWarning, match="all waits are unknown, so all value is lost"):
         made = add_utility(unknown, priority=RANKS, rng=1)
     assert deadlines(made) == [10] * 4
-    add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)  # without a word
+    with pytest.warns(WorkloadWarning, match="so deadlines are multiples of the run time alone"):
+        add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)
     at_once = add_utility(log.with_columns(wait=[0] * 4), priority=RANKS, rng=1)  # which is known
     assert deadlines(at_once) == [10] * 4
 
@@ -111,6 +112,7 @@ def test_warnings_point_at_who_requested_utility_functions(log, columns, options
     assert {one.filename for one in warned} == {__file__}
 
 
+@pytest.mark.filterwarnings("ignore:.*all waits are unknown")
 def test_a_wait_below_0_takes_no_time(log):
     odd = log.with_columns(wait=[-30] * 4)
     unknown = log.with_columns(wait=[-1] * 4)

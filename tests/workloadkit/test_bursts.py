@@ -117,9 +117,12 @@ def test_utilities_of_whole_jobs_stay_with_them():
     assert bursts.utilities == {0: [(0, 9), (5, 1)], 3: [(0, 7), (8, 3)]}
 
 
-def test_what_stands_beside_the_log_is_of_whole_jobs():
+def test_bursts_have_the_names_of_their_job_and_not_its_end():
     log = read(SUMMARY, FIRST, SECOND, LAST)
-    assert replace(log, sidecar=pd.DataFrame({"id": ["a"]})).as_bursts().sidecar is None
+    known = pd.DataFrame({"account": ["a"], "state": ["COMPLETED"]})
+    bursts = replace(log, sidecar=known).as_bursts()
+    assert bursts.sidecar.to_dict("list") == {"account": ["a"] * 3}
+    assert bursts.dropped == ("state",)
 
 
 @pytest.mark.parametrize("numbers", [[1], [2, 2]])

@@ -87,8 +87,8 @@ def test_the_table_makes_room_for_a_log_on_standard_output(run, export):
 def test_what_other_formats_cannot_hold_is_reported(run, export, tmp_path):
     out = tmp_path / "log.gwf"
     _, _, reported = run(export, "-o", out, "--procs", 8)
-    lost = "no other file is written next to it: what the format cannot hold is lost"
-    assert reported == f"wrote {out}\nwarning: {lost}\n"
+    lost = f"{export.name}: the Grid Workloads Format has no columns for state"
+    assert reported == f"warning: {lost}\nwrote {out}\n"
 
 
 def test_what_became_of_the_rows_as_json(run, export, tmp_path):

@@ -291,7 +291,9 @@ def test_what_a_run_bounds_is_scaled_with_it(factor):
     assert (made.column("run") <= made.header.number("MaxRuntime")).all()
     assert violated(made) <= violated(log)
     assert made.column("cpu")[3] == pytest.approx(150 * factor, abs=1)
-    assert made.column("energy")[0] == pytest.approx(5000 * made.column("run")[0] / 1000, abs=1)
+    work = made.column("run")[0] * made.column("procs")[0]
+    before = log.column("run")[0] * log.column("procs")[0]
+    assert made.column("energy")[0] == pytest.approx(5000 * work / before, abs=1)
 
 
 def test_requests_of_the_side_car_survive_scaled_runs():
@@ -309,7 +311,8 @@ def test_what_was_used_in_decimals_and_what_is_unknown():
 
 def test_each_column_of_the_side_car_states_what_it_follows():
     follows = {field.name: field.follows for field in SIDECAR_FIELDS}
-    assert {name for name, what in follows.items() if what == "run"} == {"cpu", "energy"}
-    assert {"attempts", "executions", "start", "end"} <= {
-        name for name, what in follows.items() if what == "execution"
-    }
+    named = {what: {n for n, its in follows.items() if its == what} for what in follows.values()}
+    assert (named["run"], named["work"], named["place"]) == ({"cpu"}, {"energy"}, {"node_list"})
+    assert {"attempts", "executions", "state"} <= named["execution"]
+    assert named["instant"] == {"eligible", "start", "end", "promised_start"}
+    assert named["procs"] == {"nodes", "gpus", "requested_nodes", "requested_gpus"}

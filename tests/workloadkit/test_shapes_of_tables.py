@@ -12,6 +12,7 @@ from tests.commands import run_command
 from workloadkit import Header, Trace, WorkloadError, add_utility, resamples, simulate
 from workloadkit.analysis.operations.accounting import accounted_jobs
 from workloadkit.io.formats import read_log, write_log
+from workloadkit.io.tables import read_table
 from workloadkit.machine.description import MachineDescription, NodeType
 
 pytestmark = pytest.mark.filterwarnings(
@@ -175,6 +176,18 @@ def test_what_is_written_is_read_back(log, name, tmp_path):
     for column in log.sidecar:
         assert again.sidecar[column].tolist() == log.sidecar[column].tolist(), column
     assert again.machine == log.machine
+
+
+def test_a_mapping_reads_a_table_back(log, tmp_path):
+    pytest.importorskip("duckdb")
+    write_log(log, tmp_path / "a.csv.gz")
+    again = read_table(tmp_path / "a.csv.gz", tmp_path / "a.csv.gz.toml")
+    of_jobs = ["preceding_job", "think_time"]
+    pd.testing.assert_frame_equal(again.jobs.drop(columns=of_jobs), log.jobs.drop(columns=of_jobs))
+    for name in log.sidecar:
+        assert again.sidecar[name].tolist() == log.sidecar[name].tolist(), name
+    assert (again.machine, again.header.procs) == (log.machine, log.header.procs)
+    assert (again.header.start, again.header.time_zone) == (BEGIN, log.header.time_zone)
 
 
 def test_each_command_says_what_a_log_lacks(tmp_path, capsys):

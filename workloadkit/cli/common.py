@@ -371,6 +371,8 @@ def write_log(log: "Trace", output: Path, summary: str = "") -> None:
     from workloadkit.io import formats
 
     report_dropped(log.name, log.dropped)
+    if str(output) == "-" and (log.sidecar is not None or log.machine is not None):
+        note(f"{log.name}: stdout holds neither side-car nor machine; -o FILE keeps them")
     report_written(output, formats.write_log(recorded(log), output), summary)
 
 

@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.io.known_formats import Format
+from workloadkit.io.known_formats import WRITTEN_TITLES, Format
 
 if TYPE_CHECKING:
     from workloadkit.machine.description import MachineDescription
@@ -146,7 +146,7 @@ def convert(
 
     made = formats.written_format(output)
     if batsim is not None and made != "batsim":
-        raise ParameterError(f"--batsim requires OUT.json; {output} is {formats.TITLES[made]}")
+        raise ParameterError(f"--batsim requires OUT.json; {output} is {WRITTEN_TITLES[made]}")
     check_outputs(output, json=json, inputs=[*logs, key, slurm_conf])
     if slurm_conf is not None and anonymize:
         raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")

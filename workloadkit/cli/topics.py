@@ -226,8 +226,9 @@ in a file. Fields may have the archive's names: proc, app, subtime, runtime.
 _FORMATS = """
 read     SWF; GWF; Batsim's job list; accounting of Slurm (sacct), PBS, LSF
          and Grid Engine; plain, or compressed as .gz, .bz2, .xz or .zst
-written  .swf, .gwf (both also compressed), .json for Batsim; next to an SWF
-         file, FILE.parquet has what SWF cannot hold
+written  .swf, .gwf (both also compressed), .wkt.parquet; next to an SWF file,
+         FILE.parquet has what SWF cannot hold. By `workloadkit convert` also
+         .json for Batsim, and .csv with a mapping, FILE.toml
 figures  .svg, .png, .pdf
 times    90 or 90s, 20min, 1.5h, 2d, 1w
 "-"      standard input, or standard output

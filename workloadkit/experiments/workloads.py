@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, WorkloadError
+from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import seed_of
 from workloadkit.resample.drawing import rare_users
 from workloadkit.resample.runs import Resampling, prepare
@@ -117,7 +117,7 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
 
     Weeks are counted from the first submission in the log's window; jobs keep their times within
     the week. They are numbered 1, 2, … in order of submission; waits and other fields are kept,
-    fields 17 and 18 are unknown.
+    fields 17 and 18 are unknown. The side-car follows as in `Trace.with_columns`.
 
     Parameters
     ----------
@@ -142,21 +142,13 @@ def resample_weeks(trace: Trace, weeks: ArrayLike) -> Trace:
     moved = np.repeat(WEEK * np.arange(weeks.size) - WEEK * weeks, high - low)
     if not rows.size:
         raise WorkloadError(f"{trace.name}: the selected weeks have no jobs")
-    jobs = trace.jobs.iloc[rows].reset_index(drop=True)
-    jobs = jobs.assign(
+    made = trace.take(rows, repeats=True).with_columns(
         submit=submit[rows] + moved,
         job=np.arange(1, rows.size + 1),
-        preceding_job=-1,
-        think_time=np.nan,
+        preceding_job=np.full(rows.size, UNKNOWN),
+        think_time=np.full(rows.size, np.nan),
     )
-    places = pd.DataFrame({"row": rows, "place": np.arange(rows.size)})
-    utility = places.merge(trace.utility, on="row").drop(columns="row")
-    return Trace(
-        jobs,
-        trace.header,
-        utility=utility.rename(columns={"place": "row"}),
-        name=trace.name,
-    )
+    return made.replaced(made_from="", changes=(), repairs=(), intake=None)
 
 
 def draw_weeks(trace: Trace, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from workloadkit.io.known_formats import (
     TITLES,
     WKT,
     WRITTEN,
+    WRITTEN_TITLES,
     Format,
     Written,
     is_wkt,
@@ -171,7 +172,7 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
     """
     name = written_format(path)
     if options and name != "batsim":
-        raise ParameterError(f"{', '.join(options)}: not supported for {TITLES[name]}")
+        raise ParameterError(f"{', '.join(options)}: not supported for {WRITTEN_TITLES[name]}")
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
     return writer(trace, path, **options) or ()
 

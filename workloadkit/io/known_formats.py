@@ -10,8 +10,7 @@ Format = Literal["wkt", "batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
 Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
 
 #: Their names in messages.
-TITLES: dict[Format | Written, str] = {
-    "csv_table": "a table in CSV",
+TITLES: dict[Format, str] = {
     "wkt": "a Parquet file of workloadkit",
     "batsim": "Batsim's job list",
     "slurm": "Slurm accounting (sacct)",
@@ -20,6 +19,14 @@ TITLES: dict[Format | Written, str] = {
     "sge": "Grid Engine accounting",
     "gwf": "Grid Workloads Format",
     "swf": "Standard Workload Format",
+}
+
+WRITTEN_TITLES: dict[Written, str] = {
+    "wkt": TITLES["wkt"],
+    "batsim": TITLES["batsim"],
+    "gwf": TITLES["gwf"],
+    "swf": TITLES["swf"],
+    "csv_table": "a table in CSV",
 }
 
 #: Accounting formats, which may consist of several files.

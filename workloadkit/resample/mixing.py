@@ -74,7 +74,7 @@ def _joined_sidecars(traces: Sequence[Trace]) -> "pd.DataFrame | None":
     for name in joined.columns[joined.isna().any()]:
         if name in BY_NAME and BY_NAME[name].kind == "whole":
             joined[name] = joined[name].fillna(UNKNOWN)
-        elif joined[name].dtype == object:
+        elif joined[name].dtype.kind not in "biuf":
             joined[name] = joined[name].fillna("")
     return with_kinds("the joined side-cars", joined)
 

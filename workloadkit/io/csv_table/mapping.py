@@ -93,7 +93,7 @@ def _fields(trace: Trace, columns: Mapping[str, Any]) -> dict[str, Any]:
         if words in columns and _is_one_to_one(number, columns[words]):
             fields[name] = words
         elif (number != UNKNOWN).any():
-            fields[name] = name
+            fields[name] = f'"{name}"'  # a word of SQL
     for name in BY_NAME:
         field = BY_NAME[name]
         column = f"{name}_{field.unit.lower()}" if field.unit else name
@@ -111,7 +111,18 @@ def _with_unit(trace: Trace, name: str, column: str) -> Any:
         return column
     if unit != "KB":
         return {"sql": column, "unit": unit}
+    if name == "requested_memory" and _per(trace) == "job":
+        wanted = "coalesce(CASE WHEN requested_procs > 0 THEN requested_procs END, procs)"
+        return {"sql": f"{column} * {wanted}", "unit": unit, "per": "job"}
     return {"sql": column, "unit": unit, "per": "proc"}
+
+
+def _per(trace: Trace) -> str:
+    """Return the unit of memory requests; "cpu" if they have several."""
+    if trace.sidecar is None or "requested_memory_per" not in trace.sidecar:
+        return "cpu"
+    units = set(trace.sidecar["requested_memory_per"]) - {""}
+    return str(units.pop()) if len(units) == 1 else "cpu"
 
 
 def _state(trace: Trace, columns: Mapping[str, Any]) -> str:
@@ -171,7 +182,7 @@ def _zone_name(zone: Any, start: int | None) -> str:
 
 def _uses(sql: Any, column: str) -> bool:
     text = sql["sql"] if isinstance(sql, dict) else sql
-    return re.search(rf'(?<![\w"]){re.escape(column)}(?!\w)', text) is not None
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", text) is not None
 
 
 def _is_number(column: Any) -> bool:
@@ -189,6 +200,8 @@ def _has_values(column: Any) -> bool:
 def _is_known_otherwise(column: str, fields: Mapping[str, Any]) -> bool:
     """Whether the reader finds the values of a column again without it."""
     instants = tuple(f"{name}_s" for name in TIMES if name != "eligible")
+    if column == "requested_memory_per":
+        return fields["requested_memory"].get("per") == "job"
     return column in ("job", "status", *instants) or (column in NUMBERED and column in fields)
 
 

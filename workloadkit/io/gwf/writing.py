@@ -43,6 +43,9 @@ SINCE_1970 = "# SubmitTime: in seconds since 1970"
 OF_THE_LOG = "# SubmitTime: in seconds of the log"
 LEGEND = "# " + "\t".join(COLUMNS)
 
+#: Columns of the side-car that others give, or that belong to a file of accounting.
+_KNOWN_OTHERWISE = ("id", "place", "start", "end", "attempts")
+
 _ROWS_AT_A_TIME = 1 << 16  # limits the memory for text
 
 
@@ -117,7 +120,7 @@ def _lost(trace: Trace) -> list[str]:
         lost.append("bursts of checkpointed jobs")
     if len(trace.utility):
         lost.append("utility functions")
-    held = {*(field.name for field in SHARED), *SIDECAR_COLUMNS, "id"}
+    held = {*(field.name for field in SHARED), *SIDECAR_COLUMNS, *_KNOWN_OTHERWISE}
     known = () if trace.sidecar is None else map(str, trace.sidecar.columns)
     lost += [name for name in known if name not in held and _is_known(trace, name)]
     if trace.machine is not None:
