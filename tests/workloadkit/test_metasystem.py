@@ -69,7 +69,11 @@ def one_processor(submit, run, n_sites, every=0, **keywords):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "scheduler",
-    ["fcfs", "easy", *(pytest.param(s, marks=pytest.mark.slow) for s in ("conservative", *OTHERS))],
+    [
+        "fcfs",
+        pytest.param("easy", marks=pytest.mark.compiled),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ("conservative", *OTHERS)),
+    ],
 )
 def test_one_site_is_an_ordinary_simulation(scheduler, engine):
     for seed in range(4):
@@ -88,7 +92,6 @@ def test_one_site_is_an_ordinary_simulation(scheduler, engine):
             assert [found["a", job][1] for job in expected["job"]] == expected["start"].tolist()
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("engine", ENGINES)
 def test_jobs_sent_home_start_as_in_independent_simulations(engine):
     logs = [busy_log(seed) for seed in range(4)]
