@@ -126,7 +126,8 @@ def test_both_repetitions_find_the_same(log, policy, overrun, passes, by):
     case = make_case(workload, listed, at, made.machine, passes, reacting=False)
     named = schedulers.parse(policy)
     compiled = rule_of(named, workload, case.row)
-    plain = PlainRule(passing_of(named), named, workload, case.row, None)
+    order = getattr(named, "as_order", named)
+    plain = PlainRule(passing_of(named), order, workload, case.row, None)
     first, second = replay(case, compiled), replay(case, plain)
     # a repetition after a difference may count passes of other reservations
     fields = ("differing", "waits", "starts", "now") if by == 0 else ("waits", "starts", "now")
