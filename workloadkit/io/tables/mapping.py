@@ -208,6 +208,12 @@ class Provenance:
     Parameters
     ----------
     url, licence, cite : str
+    size : str
+        How many jobs, and how much to download.
+    download : str
+        What to download.
+    input : str
+        What of it is read: a file, pattern, folder or archive.
     tried : {"publisher's file", "sample", "description"}
         On what the mapping was tried.
     published, documented : tuple of str
@@ -219,6 +225,9 @@ class Provenance:
     url: str = ""
     licence: str = ""
     cite: str = ""
+    size: str = ""
+    download: str = ""
+    input: str = ""
     tried: str = ""
     published: tuple[str, ...] = ()
     documented: tuple[str, ...] = ()
