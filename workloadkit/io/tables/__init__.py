@@ -8,13 +8,14 @@ counts every row; `log` writes a log without holding it in memory.
 import hashlib
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workloadkit.errors import FormatError
+from workloadkit.errors import FormatError, WorkloadWarning
 from workloadkit.io.assemble import Origin, assemble_from
 from workloadkit.io.machine import from_dict
 from workloadkit.io.records import ImportOptions, Records
@@ -139,6 +140,9 @@ def _with_zone(
     anonymize: bool = False,
     key: bytes | None = None,
 ) -> tuple[TableMapping, ImportOptions]:
+    if mapping.is_draft:
+        why = "it was not tried on the files of the publisher; check the jobs"
+        warnings.warn(f"{Path(mapping.name).stem} is a draft: {why}", WorkloadWarning, stacklevel=3)
     options = ImportOptions(tz or mapping.times.zone, procs, False, anonymize, key)
     return replace(mapping, times=replace(mapping.times, zone=options.zone)), options
 

@@ -265,6 +265,11 @@ class TableMapping:
     provenance: Provenance = Provenance()
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether it ships as a draft, made from a description alone."""
+        return Path(self.name).name.startswith("draft-")
+
     def error(self, key: str, message: str, text: str | None = None) -> FormatError:
         """Return an error of one key of the file."""
         return FormatError(self.name, message, line=self.lines.get(key), field=key, text=text)
