@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_MOST_SECONDS = 1 << 27  # of the use by second: four years, in 1 GB
+
 #: Shorter run times count as this in the bounded slowdown. [s]
 SLOWDOWN_BOUND = 10.0
 
@@ -365,6 +367,50 @@ def use_over_time(
     time, event = np.unique(np.concatenate([start, end]), return_inverse=True)
     change = np.bincount(event, np.concatenate([procs, -procs]), minlength=time.size)
     return time, np.cumsum(change).astype(np.int64)
+
+
+class UseBySecond:
+    """Processors in use in each second, added up from jobs in any order, in little memory.
+
+    Jobs use their processors from the second of their start to that of their end.
+
+    Examples
+    --------
+    >>> use = UseBySecond()
+    >>> use.add(np.array([0, 5, 7.5]), np.array([10, 20, 9.0]), np.array([4, 2, 0.5]))
+    >>> use.most
+    7
+    """
+
+    def __init__(self) -> None:
+        self._change: NDArray[np.float64] | None = np.zeros(1 << 16)
+        self._first: float | None = None
+
+    def add(
+        self, start: NDArray[np.float64], end: NDArray[np.float64], procs: NDArray[np.float64]
+    ) -> None:
+        """Add jobs; none starts before all of the first call. [s]."""
+        if not start.size or self._change is None:
+            return
+        if self._first is None:
+            self._first = float(np.floor(start.min()))
+        first, last = (np.floor(start) - self._first, np.ceil(end) - self._first)
+        longest = int(max(last.max(), first.max()))
+        if longest >= _MOST_SECONDS or first.min() < 0:
+            self._change = None
+            return
+        if longest >= self._change.size:
+            more = max(longest + 1 - self._change.size, self._change.size)
+            self._change = np.append(self._change, np.zeros(min(more, _MOST_SECONDS)))
+        np.add.at(self._change, first.astype(np.int64), procs)
+        np.subtract.at(self._change, last.astype(np.int64), procs)
+
+    @property
+    def most(self) -> int:
+        """The most processors in use, rounded up; 0 if the jobs span more than four years."""
+        if self._change is None or self._first is None:
+            return 0
+        return int(np.ceil(np.cumsum(self._change).max() - 1e-6))
 
 
 def utilization(

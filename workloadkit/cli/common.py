@@ -92,6 +92,11 @@ def choosing(
         _chosen = _Chosen()
 
 
+def chooses() -> bool:
+    """Whether the options choose jobs."""
+    return bool(_chosen.given)
+
+
 def chosen(log: "Trace") -> "Trace":
     """Return the jobs of a log that the options choose; report their number."""
     _chosen.used = True

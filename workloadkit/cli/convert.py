@@ -11,6 +11,7 @@ from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     check_outputs,
+    chooses,
     chosen,
     output_option,
     report_written,
@@ -21,6 +22,7 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.io.known_formats import WRITTEN_TITLES, Format
 
 if TYPE_CHECKING:
+    from workloadkit.header import Header
     from workloadkit.machine.description import MachineDescription
     from workloadkit.trace import Trace
 from workloadkit.cli.options import procs_option
@@ -31,6 +33,7 @@ workloadkit convert accounting/2024* -o pbs.swf.gz
 workloadkit convert slurm.txt -o public.swf.gz --anonymize --key secret
 workloadkit convert log.swf.gz -o log.wkt.parquet
 workloadkit convert log.swf.gz -o log.csv
+workloadkit convert kestrel/ -o kestrel.wkt.parquet --mapping kestrel
 """
 
 _BATSIM = 5  # version
@@ -138,7 +141,7 @@ def convert(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Convert accounting, or a log in another format, to SWF.
+    """Convert accounting, a table of jobs, or a log in another format, to a log.
 
     Prints how many rows were read, which were left out and why, and how many jobs are kept.
     """
@@ -152,37 +155,51 @@ def convert(
         raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
     machine = _configured(slurm_conf) if slurm_conf else None
     secret = _secret(key)
-    with progress(f"reading {', '.join(map(str, logs))}"):
-        trace = formats.read_log(
-            [str(log) for log in logs],
-            from_,
-            mapping=mapping,
-            tz=tz,
-            procs=procs,
-            attempts=attempts,
-            anonymize=anonymize,
-            key=secret,
-            columns=columns,
-            strict=strict,
-        )
+    reading = f"reading {', '.join(map(str, logs))}"
+    options: dict[str, Any] = {
+        "tz": tz,
+        "procs": procs,
+        "attempts": attempts,
+        "anonymize": anonymize,
+        "key": secret,
+        "columns": columns,
+        "strict": strict,
+    }
+    if mapping is not None and made == "wkt" and not (anonymize or machine or json or chooses()):
+        from workloadkit.io.tables import convert_table
+
+        with progress(f"{reading}, writing {output}"):  # together: they may not fit into memory
+            given = formats.table_options(from_, options)
+            header, intake = convert_table(logs, mapping, output, **given)
+        typer.echo(str(intake))
+        report_written(output, (), "")
+        _note_size(header)
+        return
+    with progress(reading):
+        trace = formats.read_log([str(log) for log in logs], from_, mapping=mapping, **options)
     if machine is not None:
         trace = replace(trace, machine=machine)
         if machine.procs and not trace.header.procs:
             trace = replace(trace, header=trace.header.with_procs(machine.procs))
     summary, trace = _summary(trace), chosen(trace)
     with progress(f"writing {output}"):
-        options = {"version": batsim or _BATSIM} if made == "batsim" else {}
-        companions = formats.write_log(trace, output, **options)
+        version = {"version": batsim or _BATSIM} if made == "batsim" else {}
+        companions = formats.write_log(trace, output, **version)
     typer.echo(summary, err="-" in (str(output), str(json)))
     report_written(output, companions, f"for Batsim {batsim or _BATSIM}" * (made == "batsim"))
     if str(output) == "-" and (trace.sidecar is not None or trace.machine is not None):
         write_message(
             "warning: no other file is written next to it: what the format cannot hold is lost"
         )
-    if trace.intake is not None and not trace.header.procs:
-        note("the size of the machine is unknown: give it with --procs")
+    if trace.intake is not None:
+        _note_size(trace.header)
     if json:
         write_json(json, _as_dict(trace))
+
+
+def _note_size(header: "Header") -> None:
+    if not header.procs:
+        note("the size of the machine is unknown: give it with --procs")
 
 
 def _configured(path: Path) -> "MachineDescription":

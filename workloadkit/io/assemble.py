@@ -23,7 +23,7 @@ from workloadkit.io.records import ImportOptions, Records
 from workloadkit.job_columns import NUMBERED
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.observed import observed_machine
-from workloadkit.metrics import use_over_time
+from workloadkit.metrics import UseBySecond, use_over_time
 from workloadkit.trace import Trace
 from workloadkit.window import Window, window_of
 
@@ -168,7 +168,7 @@ def assemble_from(records: Records, origin: Origin, options: ImportOptions) -> T
         # jobs may leave the queue without running
         last=float(np.fmax(parts.end, left_queue).max()),
         window=window_of(trace.column("submit"), trace.end[trace.ran], opened=opened),
-        most=_most_in_use(parts),
+        most=_most_of_table(trace) if origin.is_table else _most_in_use(parts),
         names=names,
         clusters=[word for word in table["cluster"].unique() if word],
         suspends=records.suspends,
@@ -316,6 +316,14 @@ def _most_in_use(parts: Trace) -> int:
     end, procs = parts.end[ran], parts.used_procs[ran]
     _, in_use = use_over_time(end - parts.column("run")[ran], end, procs)
     return int(in_use.max(initial=0))
+
+
+def _most_of_table(trace: Trace) -> int:
+    """Return the maximum number of processors in use, as for tables that do not fit into memory."""
+    use, ran = UseBySecond(), trace.ran
+    end = trace.end[ran]
+    use.add(end - trace.column("run")[ran], end, trace.used_procs[ran])
+    return use.most
 
 
 def sidecar_of(

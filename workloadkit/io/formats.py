@@ -127,17 +127,26 @@ def _read_as_table(
     mapping: Any,
     options: dict[str, Any],
 ) -> Trace:
-    """Read a table by a mapping."""
-    if format is not None:
-        raise ParameterError("mapping", "is for tables; do not name a format")
-    given = _given(options)
-    if unknown := given.keys() - {"tz", "procs", "anonymize", "key"}:
-        raise ParameterError(f"{', '.join(map(parameter, sorted(unknown)))}: not for tables")
+    given = table_options(format, options)
     paths = [path for path in sources if isinstance(path, str | os.PathLike)]
     if len(paths) < len(sources):
         raise ParameterError("mapping", "requires the paths of files")
     read: Callable[..., Trace] = import_module("workloadkit.io.tables").read_table
     return read(paths, mapping, **given)
+
+
+def table_options(
+    format: Format | None,  # noqa: A002
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the options that are given for a table; refuse those of other formats."""
+    if format is not None:
+        raise ParameterError("mapping", "is for tables; do not name a format")
+    given = _given(options)
+    if unknown := given.keys() - {"tz", "procs", "anonymize", "key"}:
+        names = ", ".join(map(parameter, sorted(unknown)))
+        raise ParameterError(f"{names}: not supported for a table")
+    return given
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -87,6 +87,8 @@ class Records:
         Start of the window of the export, if known. [s since 1970]
     zone : tzinfo or None
         Time zone of the log; by default that of the options.
+    line_of : callable
+        Returns the line of a place, for reports; by default they are the same.
 
     Examples
     --------
@@ -102,11 +104,13 @@ class Records:
         self.suspends = False
         self.opened: float | None = None
         self.zone: tzinfo | None = None
+        self.line_of: Callable[[int], int] = int
         self._n_records = 0
         self._table: pd.DataFrame | None = None
         self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}
         self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
+        self._rejected: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
         self._arrays = 0, 0, 0  # rows for several tasks, these tasks, the first row
         self._noted_at: dict[str, NDArray[np.int64]] = {}
@@ -175,16 +179,19 @@ class Records:
         rows, tasks, first = self._arrays
         self._arrays = rows + 1, tasks + n_tasks, first or place
 
-    def move_places(self, moved: Callable[[int], int]) -> None:
-        """Change the first places of what has been counted."""
-        for counted in (self._left_out, self._noted):
-            for kind, repair in counted.items():
-                counted[kind] = replace(repair, first_line=moved(repair.first_line))
+    def reject(self, kind: str, line: int, count: int = 1) -> None:
+        """Count rows at a line that `line_of` need not correct, as rows that are not jobs."""
+        self.rows += count
+        _count(self._rejected, kind, line, count)
+
+    def _corrected(self, repair: Repair) -> Repair:
+        return replace(repair, first_line=self.line_of(repair.first_line))
 
     @property
     def left_out(self) -> tuple[Repair, ...]:
         """Rows that are not jobs of the log, most frequent first."""
-        return tuple(sorted(self._left_out.values(), key=lambda r: (-r.count, r.first_line)))
+        found = [*map(self._corrected, self._left_out.values()), *self._rejected.values()]
+        return tuple(sorted(found, key=lambda r: (-r.count, r.first_line)))
 
     @property
     def noted(self) -> tuple[Repair, ...]:
@@ -195,7 +202,8 @@ class Records:
         _count(noted, kind, first, rows)
         for kind, places in self._noted_at.items():
             _count(noted, kind, int(places.min(initial=LAST_PLACE)), places.size)
-        return tuple(sorted(noted.values(), key=lambda r: (-r.count, r.first_line)))
+        found = map(self._corrected, noted.values())
+        return tuple(sorted(found, key=lambda r: (-r.count, r.first_line)))
 
     def frame(self) -> "pd.DataFrame":
         """Return the records as a table, and release them."""

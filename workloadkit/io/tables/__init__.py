@@ -5,25 +5,28 @@ with `values` for each kind of field; `engine` runs it; `reading` makes records 
 counts every row; `log` writes a log without holding it in memory.
 """
 
-import hashlib
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.errors import FormatError, WorkloadWarning
+from workloadkit.header import Header
+from workloadkit.intake import Intake
 from workloadkit.io.assemble import Origin, assemble_from
 from workloadkit.io.machine import from_dict
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm.values import STATES
 from workloadkit.io.tables.engine import connect
+from workloadkit.io.tables.log import FractionError, LogWriter
 from workloadkit.io.tables.mapping import Mapped, TableMapping, mapping_names, read_mapping
 from workloadkit.io.tables.parts import Part, parts_of, with_schema
-from workloadkit.io.tables.query import engine_error, fields_at_fault, query_of
+from workloadkit.io.tables.query import Query, engine_error, fields_at_fault, query_of
 from workloadkit.io.tables.reading import Batches
 from workloadkit.io.tables.rejects import count_rejects
 from workloadkit.trace import Trace
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["mapping_names", "read_frame", "read_mapping", "read_table"]
+__all__ = ["convert_table", "mapping_names", "read_frame", "read_mapping", "read_table"]
 
 _CHUNK = 1 << 20  # [bytes]
 
@@ -92,10 +95,51 @@ def read_table(
     [[0.0, 60.0, 3600.0, 5400.0]]
     """
     mapping, options = _with_zone(read_mapping(mapping), tz, procs, anonymize, key)
-    with _opened(files, mapping) as (con, parts, batches):
-        _read_all(con, mapping, batches)
+    with _opened(files, mapping) as (con, parts, begin):
+        batches = begin()
+        with _naming_fields(con, mapping, batches.query):
+            for _ in batches.read(con):
+                pass
         count_rejects(con, parts, batches.records)
+        _digest(batches.records, mapping, parts)
     return assemble_from(batches.records, origin_of(mapping, parts, batches), options)
+
+
+def convert_table(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    mapping: Mapped,
+    path: str | os.PathLike[str],
+    *,
+    tz: str | None = None,
+    procs: int | None = None,
+) -> tuple[Header, Intake]:
+    """Write a table of jobs as a ``.wkt.parquet`` log, without holding it in memory.
+
+    Parameters
+    ----------
+    files, mapping, tz, procs
+        See `read_table`.
+    path : str or path
+
+    Returns
+    -------
+    header : Header
+    intake : Intake
+        What became of the rows.
+    """
+    mapping, options = _with_zone(read_mapping(mapping), tz, procs)
+    with _opened(files, mapping) as (con, parts, begin):
+        fractions: set[str] = set()
+        while True:
+            batches = begin()
+            origin = partial(origin_of, mapping, parts, batches)
+            writer = LogWriter(path, batches, origin, options, fractions)
+            counting = partial(count_rejects, con, parts, batches.records)
+            try:
+                with _naming_fields(con, mapping, batches.query):
+                    return writer.write(con, counting)
+            except FractionError as error:
+                fractions.add(error.column)
 
 
 def read_frame(
@@ -113,7 +157,9 @@ def read_frame(
     con = connect([], "", frame=table.append_column("_row", pa.array(range(1, len(table) + 1))))
     try:
         batches = Batches(mapping, query_of(con, mapping, [part], []), records)
-        _read_all(con, mapping, batches)
+        with _naming_fields(con, mapping, batches.query):
+            for _ in batches.read(con):
+                pass
     finally:
         con.close()
     return assemble_from(records, origin_of(mapping, [part], batches), options)
@@ -150,37 +196,38 @@ def _with_zone(
 @contextmanager
 def _opened(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], mapping: TableMapping
-) -> Iterator[tuple[Any, list[Part], Batches]]:
-    """Open the files of a table, and yield the engine, the parts and what reads the jobs."""
+) -> Iterator[tuple[Any, list[Part], Callable[[], Batches]]]:
+    """Open the files of a table; yield the engine, the parts and what begins to read the jobs."""
     given = [files] if isinstance(files, str | os.PathLike) else list(files)
     with tempfile.TemporaryDirectory(prefix="workloadkit-") as folder:
         parts, others = parts_of(given, mapping, Path(folder))
         con = connect([part.path for part in (*parts, *others)], folder)
         try:
-            records = Records()
-            _digest(records, mapping, given, (*parts, *others))
-            yield con, parts, Batches(mapping, query_of(con, mapping, parts, others), records)
+            query = query_of(con, mapping, parts, others)
+            yield con, parts, lambda: Batches(mapping, query, Records())
         finally:
             con.close()
 
 
-def _digest(records: Records, mapping: TableMapping, given: Any, parts: Sequence[Part]) -> None:
+def _digest(records: Records, mapping: TableMapping, parts: Sequence[Part]) -> None:
     """Digest the files, and the mapping, which determines the jobs as well."""
-    del given
     for part in parts:
         with Path(part.path).open("rb") as stream:
             while chunk := stream.read(_CHUNK):
                 records.digest.update(chunk)
     meaning = (mapping.source, mapping.joined, mapping.times, mapping.fields, mapping.states)
-    records.digest.update(hashlib.sha256(repr(meaning).encode()).digest())
+    records.digest.update(repr(meaning).encode())
 
 
-def _read_all(con: Any, mapping: TableMapping, batches: Batches) -> None:
+@contextmanager
+def _naming_fields(con: Any, mapping: TableMapping, query: Query) -> Iterator[None]:
+    """Raise errors of the engine as those of a field."""
     try:
-        for _ in batches.read(con):
-            pass
+        yield
     except Exception as error:
-        raise engine_error(mapping, *fields_at_fault(con, mapping, batches.query, error)) from None
+        if not type(error).__module__.startswith(("duckdb", "_duckdb")):
+            raise
+        raise engine_error(mapping, *fields_at_fault(con, mapping, query, error)) from None
 
 
 def origin_of(mapping: TableMapping, parts: Sequence[Part], batches: Batches) -> Origin:

@@ -105,7 +105,7 @@ def parts_of(
 
 def _found(given: Iterable[str | os.PathLike[str]], folder: Path) -> Iterator[tuple[Part, bool]]:
     """Yield the files, and whether each was named rather than found in a folder."""
-    for each in map(os.fspath, given):
+    for each in [os.fspath(path) for path in given]:
         if is_folder(each):
             root = Path(each)
             for path in sorted(root.rglob("*")):
@@ -243,8 +243,9 @@ def _csv_columns(part: Part, table: Table) -> tuple[str, ...]:
     if not line or not line[0]:
         raise FormatError(part.name, "is empty")
     if len(table.delimiter) == 1:
-        quote = {"quotechar": table.quote} if table.quote else {"quoting": csv.QUOTE_NONE}
-        cells = next(csv.reader(line, delimiter=table.delimiter, **quote))  # type: ignore[arg-type]
+        quoting = csv.QUOTE_MINIMAL if table.quote else csv.QUOTE_NONE
+        quote = table.quote or None
+        cells = next(csv.reader(line, delimiter=table.delimiter, quotechar=quote, quoting=quoting))
     else:
         cells = [cell.strip(table.quote or None) for cell in line[0].split(table.delimiter)]
     if table.names:

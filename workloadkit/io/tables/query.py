@@ -208,7 +208,8 @@ def _scan(part: Part, table: Table, names: Sequence[str]) -> tuple[str, int]:
 
 def _selected(table: Table, columns: Mapping[str, str], scan: str, place: str) -> str:
     """Return the SQL that selects columns, those of numbers as such, with bits for odd values."""
-    bits, chosen = [], []
+    bits: list[str] = []
+    chosen = []
     for column, sql in columns.items():
         if column in table.numbers:
             number = number_of_text(f"CAST({sql} AS VARCHAR)")

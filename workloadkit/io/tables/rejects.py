@@ -1,6 +1,7 @@
 """Rows of text that the engine left out: why, and where."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from workloadkit.intake import FILE_AT
@@ -27,21 +28,19 @@ def count_rejects(con: Any, parts: Sequence[Part], records: Records) -> None:
         """SELECT file_path, line, min(error_type) FROM reject_errors
            JOIN reject_scans USING (scan_id, file_id) GROUP BY ALL"""
     ).fetchall()
-    found = [row for row in found if row[0] in number]
-    rejects = sorted((number[path] * FILE_AT + line, kind) for path, line, kind in found)
-    places = [place for place, _ in rejects]
+    rejects = sorted((number[p] * FILE_AT + line, kind) for p, line, kind in found if p in number)
     # the engine does not number rows that it leaves out
-    records.move_places(lambda place: _with(place, places))
+    places = [place for place, _ in rejects]
+    records.line_of = partial(_line_of, places)
     for place, kind in rejects:
-        records.leave_out_row(_KINDS.get(kind, kind.lower()), place)
+        records.reject(_KINDS.get(kind, kind.lower()), place)
         hidden = _lines(parts[place // FILE_AT].path) - place % FILE_AT if kind == _HIDING else 0
         if hidden > 0:
-            kind = "lines after a quote that is never closed"
-            records.leave_out_row(kind, place + 1, hidden)
+            records.reject("lines after a quote that is never closed", place + 1, hidden)
 
 
-def _with(place: int, rejects: Sequence[int]) -> int:
-    """Return the line of a row, given the rows that were left out."""
+def _line_of(rejects: Sequence[int], place: int) -> int:
+    """Return the place of a row, given those of the rows that were left out, in order."""
     for reject in rejects:
         if reject <= place and reject // FILE_AT == place // FILE_AT:
             place += 1

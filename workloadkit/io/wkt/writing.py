@@ -4,8 +4,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 from workloadkit import __version__
 from workloadkit.checkpoints import burst_rows
 from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.header import Header
 from workloadkit.io.files import writing
 from workloadkit.io.machine import as_dict
 from workloadkit.io.sidecar import KEY, words_of
 from workloadkit.io.swf.writing import check_writable, header_text
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
+
+if TYPE_CHECKING:
+    from workloadkit.machine.description import MachineDescription
 
 # The layout of a log as a Parquet file.
 #
@@ -55,7 +60,10 @@ REPEATING = (
 
 def seal(rows: bytes | memoryview, header: Sequence[str], digest: str) -> str:
     """Return the digest that connects the rows of a file with its header and origin."""
-    found = hashlib.sha256(rows)
+    return _sealed(hashlib.sha256(rows), header, digest)
+
+
+def _sealed(found: Any, header: Sequence[str], digest: str) -> str:
     for text in (*header, digest):
         found.update(b"\n" + text.encode(errors="surrogatepass"))
     return found.hexdigest()
@@ -93,7 +101,6 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
     [2.5, 30.0]
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     check_trace(trace)
     header_text(trace.header)  # checks the header
@@ -106,31 +113,86 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
         table = pa.Table.from_pandas(trace.sidecar, preserve_index=False)
         columns |= {SIDECAR + name: table[name] for name in table.column_names}
         repeating += [SIDECAR + name for name in words_of(trace.sidecar)]
-    data = io.BytesIO()
-    with pq.ParquetWriter(
-        data,
-        pa.schema([(name, column.type) for name, column in columns.items()]),
-        compression={name: "lz4" if name in REPEATING else "zstd" for name in columns},
-        use_dictionary=repeating,
-        column_encoding={
-            name: "DELTA_BINARY_PACKED"
-            for name in ASCENDING
-            if name in columns and pa.types.is_integer(columns[name].type)
-        },
-    ) as writer:
-        writer.write_table(pa.table(columns), row_group_size=_ROWS_AT_A_TIME)
+    with RowsWriter(path, columns, repeating) as rows:
+        rows.write(columns)
+        rows.finish(trace.header, trace.digest, trace.machine)
+
+
+class RowsWriter:
+    """Writes the rows of a log, all at once or in parts, and then what describes them.
+
+    Parameters
+    ----------
+    path : str or path
+        Written whole or not at all.
+    columns : dict of str to Arrow array
+        Some rows, for the types of the columns.
+    repeating : list of str
+        Columns stored in dictionaries.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], columns: Mapping[str, Any], repeating: Sequence[str]
+    ) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._stack = ExitStack()
+        self._file = _Digesting(self._stack.enter_context(writing(path)))
+        self._schema = pa.schema([(name, column.type) for name, column in columns.items()])
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self._file, "w"),
+            self._schema,
+            compression={name: "lz4" if name in REPEATING else "zstd" for name in columns},
+            use_dictionary=list(repeating),
+            column_encoding={
+                name: "DELTA_BINARY_PACKED"
+                for name in ASCENDING
+                if name in columns and pa.types.is_integer(columns[name].type)
+            },
+        )
+
+    def __enter__(self) -> "RowsWriter":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """Write some rows."""
+        import pyarrow as pa
+
+        table = pa.table(dict(columns), schema=self._schema)
+        self._writer.write_table(table, row_group_size=_ROWS_AT_A_TIME)
+
+    def finish(self, header: Header, digest: str, machine: "MachineDescription | None") -> None:
+        """Write the metadata: the header, the digest of the text that was read, the machine."""
         note: dict[str, Any] = {
             "wkt": LAYOUT,
             "version": __version__,
-            "log_sha256": trace.digest,
-            "header": trace.header.lines,
-            "seal": seal(data.getbuffer(), trace.header.lines, trace.digest),
+            "log_sha256": digest,
+            "header": header.lines,
+            "seal": _sealed(self._file.digest.copy(), header.lines, digest),
         }
-        if trace.machine is not None:
-            note["machine"] = as_dict(trace.machine)
-        writer.add_key_value_metadata({KEY: json.dumps(note).encode()})
-    with writing(path) as stream:
-        stream.write(data.getbuffer())
+        if machine is not None:
+            note["machine"] = as_dict(machine)
+        self._writer.add_key_value_metadata({KEY: json.dumps(note).encode()})
+        self._writer.close()
+
+
+class _Digesting(io.RawIOBase):
+    """A file that digests what is written to it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        return self._stream.write(data)
 
 
 def _stored(field: Field, column: NDArray) -> Any:
