@@ -78,7 +78,8 @@ def query_of(
     repeats = "id" in expressions and not source.shared_ids
     sql = f"""
         SELECT *, coalesce({at}) AS _at{f", hash({same}) AS _same" if repeats else ""}
-        FROM (SELECT _place, _n, _kept, {" + ".join(bits)} AS _odd, {", ".join(values)}
+        FROM (SELECT CAST(_place AS BIGINT) AS _place, CAST(_n AS BIGINT) AS _n, _kept,
+                     CAST({" + ".join(bits)} AS BIGINT) AS _odd, {", ".join(values)}
               FROM ({raw}))
         ORDER BY _at, _place"""
     return Query(sql, tuple(odd), tuple(expressions), from_)
@@ -238,7 +239,7 @@ def _typed_columns(
             sql = text(keys[column])
         elif not there and part.format != "json":
             sql = "NULL"
-        elif kind in _MICROSECONDS:
+        elif kind in _MICROSECONDS and part.format == "parquet":  # the type is lost in reading
             counts = f"CAST({sql} AS BIGINT)"
             sql = f"to_microseconds(CAST({counts} * {_MICROSECONDS[kind]} AS BIGINT))"
         elif kind == "naive" and there in aware:
@@ -302,7 +303,7 @@ def fields_at_fault(
     for key, value in mapping.fields.items() if isinstance(error, duckdb.Error) else ():
         raw = _raw(source.where, source.group, {key: f"(\n{value.sql}\n)"}, query.from_)
         try:
-            con.execute(f"SELECT count(_{key}) FROM ({raw})").fetchall()
+            con.execute(f"SELECT bit_xor(hash(_{key})) FROM ({raw})").fetchall()
         except duckdb.Error as of_field:
             return f"fields.{key}", of_field
     return "source", error

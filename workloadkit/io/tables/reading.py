@@ -251,15 +251,15 @@ def _column(batch: Any, name: str) -> NDArray:
 
 
 def _whole(batch: Any, name: str) -> NDArray[np.int64]:
-    return _column(batch, name).astype(np.int64)
+    return _column(batch, name).astype(np.int64, copy=False)
 
 
 def _number(batch: Any, name: str) -> _Numbers:
-    return _column(batch, name).astype(np.float64)
+    return _column(batch, name).astype(np.float64, copy=False)
 
 
 def _words(batch: Any, name: str) -> Words:
     """Return a column of texts, each of one printable line."""
     encoded = batch.column(name).fill_null("").dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
+    codes = encoded.indices.to_numpy()
     return Words(codes, [printable(word) for word in encoded.dictionary.to_pylist()])
