@@ -34,6 +34,7 @@ from workloadkit.cli.commands import Command
 from workloadkit.cli.topics import TOPICS
 from workloadkit.fields import FIELDS
 from workloadkit.io.outages import OUTAGE_TYPES
+from workloadkit.io.tables import catalogue
 from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
@@ -96,6 +97,7 @@ def pages() -> dict[str, str]:
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),
+        "traces.md": "\n".join(_traces()),
         "studies.md": _table(("study", "title", "runs", "minutes"), map(_study_row, study_names())),
         "searches.md": "\n\n".join(map(_search, read_table(SEARCHES / "commands.csv"))),
         **{f"studies/{name}.md": _study(name) for name in study_names()},
@@ -286,6 +288,42 @@ def _documented(docstring: str) -> dict[str, tuple[str, str]]:
         for names, _, kind in [head.partition(" : ")]
         for name in names.split(", ")
     }
+
+
+# -- Public traces -------------------------------------------------------------
+
+
+def _traces() -> Iterator[str]:
+    """Yield the table of all traces, and a section for each."""
+    known = catalogue.traces()
+    yield _table(
+        ("trace", "what it is", "size", "tried on", "licence"),
+        (
+            (
+                f"[`{name}`](#{name})",
+                _plain(mapping.title),
+                _plain(mapping.provenance.size or catalogue.UNKNOWN),
+                mapping.provenance.tried,
+                _plain(mapping.provenance.licence or catalogue.UNKNOWN),
+            )
+            for name, mapping in known.items()
+        ),
+    )
+    for name, mapping in known.items():
+        by, steps = mapping.provenance, catalogue.steps(name, mapping)
+        yield f"({name})=\n## {name}\n\n{_plain(mapping.title)}{', a draft' * mapping.is_draft}.\n"
+        yield f"- Address: {by.url or catalogue.UNKNOWN}"
+        yield f"- Citation: {_plain(by.cite or catalogue.UNKNOWN)}"
+        yield f"- Tried on {catalogue.TRIED[by.tried]}.\n"
+        yield _table(
+            ("column", "evidence", "fields"),
+            (
+                (f"`{c.name}`", c.evidence, ", ".join(f"`{field}`" for field in c.fields))
+                for c in catalogue.used_columns(mapping)
+            ),
+        )
+        yield "\n".join(f"- {_plain(note)}" for note in by.notes) + "\n"
+        yield f"{_plain(steps[0])}\n\n```sh\n{steps[1]}\n{steps[2]}\n```\n"
 
 
 # -- Studies -------------------------------------------------------------------

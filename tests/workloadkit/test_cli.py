@@ -167,6 +167,8 @@ def test_shell_completion_knows_the_commands_and_the_studies():
     assert set(COMMANDS) <= set(complete(""))
     assert complete("sess") == ["sessions"]
     assert complete("study", "zakay-s") == ["zakay-sessions"]
+    assert complete("traces", "lass") == ["lassen"]
+    assert complete("convert", "--mapping", "lass") == ["lassen"]
 
 
 def test_wrong_usage_is_exit_2(run):

@@ -46,6 +46,7 @@ CALLS = {
     "site": ("--users", "20", "--weeks", 2, "--scheduler", "easy"),
     "study": (),
     "sweep": ("log.swf", "--procs", 96, "--load", "0.5"),
+    "traces": (),
     "validate": ("log.swf", "--fail-on", "never"),
 }
 

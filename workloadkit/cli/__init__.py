@@ -63,6 +63,7 @@ def workloadkit(
 _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Logs": {
         "convert": ("exports", "formats"),
+        "traces": (),
         "validate": (),
         "anomalies": ("filters",),
         "outages": (),

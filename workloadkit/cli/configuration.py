@@ -8,6 +8,7 @@ option. The working directory is never searched.
 import os
 import re
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,17 @@ def studies() -> list[str]:
     from workloadkit.analysis.studies import study_names
 
     return ["all", *study_names()]
+
+
+def traces() -> list[str]:
+    """Return the names of the mappings of public traces."""
+    folder = resources.files("workloadkit") / "io" / "tables" / "mappings"
+    return sorted(each.name.removesuffix(".toml") for each in folder.iterdir())
+
+
+def mappings() -> list[str]:
+    """Return the words that `--mapping` knows."""
+    return ["guess", *traces()]
 
 
 def expression(incomplete: str) -> list[str]:
