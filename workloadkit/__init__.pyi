@@ -14,6 +14,8 @@ from .cleaning.cleaned import clean as clean
 from .cleaning.cleaned import filters_of as filters_of
 from .dependencies import dependencies as dependencies
 from .dependencies import with_dependencies as with_dependencies
+from .described_job import DescribedJob as DescribedJob
+from .described_job import describe_job as describe_job
 from .errors import FormatError as FormatError
 from .errors import MissingFileError as MissingFileError
 from .errors import ParameterError as ParameterError

@@ -50,6 +50,7 @@ ARGUMENTS = {
     "crosscheck": ("mm1", "lam=0.5", "S=1"),
     "dependencies": ("nosuch.swf",),
     "generate": ("lublin", "--jobs", 5),
+    "job": (1, "nosuch.swf"),
     "outages": ("nosuch.swf",),
     "queueing": ("mm1", "lam=0.5", "S=1"),
     "resample": ("nosuch.swf",),

@@ -50,6 +50,7 @@ READING = (
     ["dependencies", "LOG"],
     ["generate", "jann97", "--like", "LOG", "--jobs", "5"],
     ["generate", "tsafrir", "--over", "LOG"],
+    ["job", "1", "LOG"],
     ["outages", "LOG"],
     ["queueing", "--trace", "LOG"],
     ["resample", "LOG"],

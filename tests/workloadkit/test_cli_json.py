@@ -38,6 +38,7 @@ CALLS = {
     "dependencies": ("log.swf", "-o", "linked.swf"),
     "experiment merge": ("results",),
     "experiment run": ("grid.toml", "--out", "results", "--baseline", "fcfs"),
+    "job": ("1", "log.swf"),
     "metasystem": ("grid.json",),
     "outages": ("log.swf",),
     "resample": ("log.swf", "-o", "new.swf", "--weeks", 2),

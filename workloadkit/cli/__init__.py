@@ -72,6 +72,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "What is in a log": {
         "characterize": (),
         "compare": (),
+        "job": (),
         "sessions": ("methods",),
         "dependencies": (),
     },

@@ -141,7 +141,7 @@ def convert(
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
-    """Convert accounting, a table of jobs, or a log in another format, to a log.
+    """Convert accounting, a table or another format to a log.
 
     Prints how many rows were read, which were left out and why, and how many jobs are kept.
     """
