@@ -16,7 +16,7 @@ from workloadkit.settings.making import DECAYS, Augment, Deadline
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, unpack
-from workloadkit.utility_tables import Shapes, read_table
+from workloadkit.utility_tables import UtilityShapes, read_table
 
 #: The shortest time within which a job loses all its value. [s]
 SHORTEST_DEADLINE = 10.0
@@ -190,7 +190,7 @@ def _draw(
 
 
 def _stretch(
-    law: _Law, shapes: Shapes, rows: NDArray[np.intp], rng: np.random.Generator
+    law: _Law, shapes: UtilityShapes, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> Utilities:
     """Draw a shape and a start value for the job at each row, and scale the shape."""
     from workloadkit._kernels.utility import draw_shapes

@@ -24,7 +24,7 @@ _KNOWN = (*_NUMBERS, "shape", *_POINT)
 _LARGEST = 2**53  # of numbers that are exact as floats
 
 
-class Shapes(NamedTuple):
+class UtilityShapes(NamedTuple):
     """Shapes of utility functions, and the shapes available to each job.
 
     Parameters
@@ -83,7 +83,7 @@ class UtilityTable:
         n_others = len(number) - np.unique(place[place >= 0]).size
         return functions.take(np.where(place >= 0, place, len(number))), n_others
 
-    def shapes(self, trace: Trace) -> Shapes:
+    def shapes(self, trace: Trace) -> UtilityShapes:
         """Return the shapes available to each job of a log.
 
         Raises
@@ -108,14 +108,14 @@ class UtilityTable:
         relative = Utilities(functions.first, time, value)
         if not keys:
             all_shapes = np.full(trace.n_jobs, len(labels))
-            return Shapes(relative, np.zeros_like(all_shapes), all_shapes)
+            return UtilityShapes(relative, np.zeros_like(all_shapes), all_shapes)
         group = labels.groupby(keys, sort=False).ngroup().to_numpy()
         n_shapes = np.bincount(group)
         groups = labels[keys].drop_duplicates().assign(group=np.arange(n_shapes.size))
         of_job = trace.jobs[keys].merge(groups, on=keys, how="left")["group"].to_numpy()
         known = ~np.isnan(of_job)
         of_job = np.where(known, of_job, 0).astype(np.int64)
-        return Shapes(
+        return UtilityShapes(
             relative.take(np.argsort(group, kind="stable")),
             (np.cumsum(n_shapes) - n_shapes)[of_job],
             np.where(known, n_shapes[of_job], 0),

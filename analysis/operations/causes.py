@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from workloadkit.analysis.operations.accounting import HOUR, By, accounted_jobs, names_of
 from workloadkit.analysis.operations.groups import (
-    Groups,
+    JobGroups,
     everyone,
     groups_by,
     largest_first,
@@ -118,7 +118,7 @@ def reasons(trace: Trace) -> pd.DataFrame:
     if words is None:
         words = pd.Categorical.from_codes(np.full(trace.n_jobs, -1), [])
     wait = accounted_jobs(trace)["wait"].to_numpy()
-    groups = Groups(words.codes.astype(np.int64), [str(word) for word in words.categories])
+    groups = JobGroups(words.codes.astype(np.int64), [str(word) for word in words.categories])
     table = groups.table(
         {
             "cause": [cause_of(name) for name in groups.names],

@@ -32,7 +32,7 @@ PERCENTILES = (50, 90, 99)
 UNKNOWN_GROUP = "(unknown)"
 
 
-class Groups(NamedTuple):
+class JobGroups(NamedTuple):
     """The group of each job: its code, -1 for none, and the names of the codes."""
 
     code: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Groups(NamedTuple):
         return pd.DataFrame(columns, index=pd.Index([*self.names], name="name", dtype=object))
 
 
-def groups_by(trace: Trace, by: str) -> Groups:
+def groups_by(trace: Trace, by: str) -> JobGroups:
     """Return the group of each job by name, jobs of unknown group under `UNKNOWN_GROUP`.
 
     A real name like it is quoted.
@@ -75,15 +75,15 @@ def groups_by(trace: Trace, by: str) -> Groups:
     known = [f'"{name}"' if name.strip('"') == UNKNOWN_GROUP else name for name in known]
     if (code < 0).any():
         code, known = np.where(code < 0, len(known), code), [*known, UNKNOWN_GROUP]
-    return Groups(code, known)
+    return JobGroups(code, known)
 
 
-def everyone(n_jobs: int) -> Groups:
+def everyone(n_jobs: int) -> JobGroups:
     """Return all jobs as one group."""
-    return Groups(np.zeros(n_jobs, np.int64), ["all"])
+    return JobGroups(np.zeros(n_jobs, np.int64), ["all"])
 
 
-def waits_of(groups: Groups, wait: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def waits_of(groups: JobGroups, wait: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Return the columns on waits of `usage`."""
     known = (groups.code >= 0) & ~np.isnan(wait)
     code, wait = groups.code[known], wait[known]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit import metrics
 from workloadkit.analysis.operations.accounting import accounted_jobs, names_of
-from workloadkit.analysis.operations.groups import Groups
+from workloadkit.analysis.operations.groups import JobGroups
 from workloadkit.analysis.waits.measures import enough
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription, Partition
@@ -159,7 +159,7 @@ def partitions(trace: Trace) -> pd.DataFrame:
     if names and (code < 0).any():
         code, names = np.where(code < 0, len(names), code), [*names, OF_NO_PARTITION]
         rows.append({"exclusive": None, "inferred": False})
-    groups, jobs = Groups(code, names), accounted_jobs(trace)
+    groups, jobs = JobGroups(code, names), accounted_jobs(trace)
     columns = ["nodes", "procs", "gpus", "max_time", "exclusive", "inferred"]
     has = pd.DataFrame(rows, columns=columns, index=pd.Index(names, name="name", dtype=object))
     hours = groups.sums(jobs["core_hours"])

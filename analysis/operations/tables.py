@@ -14,7 +14,7 @@ from workloadkit.analysis.operations.accounting import (
     accounted_jobs,
 )
 from workloadkit.analysis.operations.groups import (
-    Groups,
+    JobGroups,
     groups_by,
     hours_between,
     largest_first,
@@ -126,10 +126,10 @@ def waits_by(trace: Trace, by: WaitsBy) -> pd.DataFrame:
     elif by == "run time":
         run = jobs["run"].to_numpy()
         code = np.searchsorted([*_RUN_EDGES.values()], run, side="left")
-        groups = Groups(np.where(np.isnan(run), -1, code), [*_RUN_EDGES])
+        groups = JobGroups(np.where(np.isnan(run), -1, code), [*_RUN_EDGES])
     else:
         hour = Clock.of(trace).local(trace.column("submit")) % DAY // HOUR
-        groups = Groups(hour.astype(np.int64), [f"{h}:00" for h in range(24)])
+        groups = JobGroups(hour.astype(np.int64), [f"{h}:00" for h in range(24)])
     table = groups.table(
         {
             "jobs": groups.counts(),
@@ -172,7 +172,7 @@ def outcomes(trace: Trace, by: By) -> pd.DataFrame:
     jobs = accounted_jobs(trace)
     groups = groups_by(trace, by)
     executions = accounted_executions(trace)
-    of_executions = Groups(groups.code[executions["row"]], groups.names)
+    of_executions = JobGroups(groups.code[executions["row"]], groups.names)
     hours = executions["core_hours"].to_numpy()
     ended = executions["outcome"].cat.codes.to_numpy()
     each = {
@@ -233,7 +233,7 @@ def efficiency(trace: Trace, by: By) -> pd.DataFrame:
     return largest_first(table, "wasted_hours", "core_hours")
 
 
-def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
+def efficiency_of(groups: JobGroups, jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of `efficiency` for accounted jobs, in the order of the groups."""
     hours, limit = jobs["core_hours"].to_numpy(), jobs["limit_hours"].to_numpy()
     used, requested = jobs["memory"].to_numpy(), jobs["requested_memory"].to_numpy()
@@ -264,12 +264,12 @@ def efficiency_of(groups: Groups, jobs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _sizes(procs: NDArray[np.float64]) -> Groups:
+def _sizes(procs: NDArray[np.float64]) -> JobGroups:
     known = procs > 0
     code = np.full(procs.size, -1)
     code[known] = np.ceil(np.log2(procs[known])).astype(np.int64)
     names = ["1", "2"] + [f"{2 ** (n - 1) + 1:,} to {2**n:,}" for n in range(2, code.max() + 1)]
-    return Groups(code, names)
+    return JobGroups(code, names)
 
 
 def _month_edges(trace: Trace, last: float) -> NDArray[np.float64]:
@@ -278,7 +278,7 @@ def _month_edges(trace: Trace, last: float) -> NDArray[np.float64]:
     return periods(clock, submit[0], last, "month")
 
 
-def _months(trace: Trace) -> Groups:
+def _months(trace: Trace) -> JobGroups:
     """Return the month of submission of each job, up to the month of the last end."""
     submit = trace.column("submit")
     last = max(float(submit[-1]), float(trace.end[trace.ran].max(initial=-np.inf)))
@@ -288,7 +288,7 @@ def _months(trace: Trace) -> Groups:
         names = [f"{date:%Y-%m}" for date in clock.dates(edges[:-1])]
     else:
         names = [f"day {begin / DAY:,.0f}" for begin in edges[:-1]]
-    return Groups(interval_of(edges, submit), names)
+    return JobGroups(interval_of(edges, submit), names)
 
 
 def _spent_in_months(trace: Trace) -> dict[str, NDArray]:

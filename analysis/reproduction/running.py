@@ -16,10 +16,10 @@ from workloadkit.analysis.reproduction.study import (
     Claim,
     Drawing,
     Kind,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     choose,
 )
 from workloadkit.errors import WorkloadError, WorkloadWarning, takes_rng
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SEED = 0
 
 
-class Keeping(NamedTuple):
+class KeptResults(NamedTuple):
     """Where the results of finished tasks are kept.
 
     Parameters
@@ -64,7 +64,7 @@ def run_study(
     reading: Iterable[str] | Reading = (),
     rng: "int | np.random.Generator | None" = None,
     executor: "Executor | None" = None,
-    keeping: Keeping | None = None,
+    keeping: KeptResults | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Findings:
     """Run a study on the available logs.
@@ -82,7 +82,7 @@ def run_study(
         depend on the number of workers.
     executor : Executor, optional
         Runs the tasks; by default this process.
-    keeping : Keeping, optional
+    keeping : KeptResults, optional
         Where the results of finished tasks are kept; by default nowhere.
     progress : callable, optional
         Called with the number of finished tasks and the number of all tasks so far.
@@ -110,7 +110,7 @@ def run_study(
     plan = plan_of(study, logs, runs, reading)
     here = plan.logs
     seed = seed_of(SEED if rng is None else rng)
-    folder, until, done = keeping or Keeping()
+    folder, until, done = keeping or KeptResults()
     file = None if folder is None else folder / f".{study.name}.unfinished"
     made_by = {"workloadkit": __version__, "seed": seed, "runs": plan.runs, **plan.reading}
     made_by["logs"] = {log.name: log.read().digest for log in here} if file is not None else {}
@@ -137,15 +137,15 @@ def run_study(
 
 def plan_of(
     study: Study, logs: Sequence[Log], runs: int | None, reading: Iterable[str] | Reading
-) -> Plan:
+) -> StudyInput:
     """Return the input of a run of a study."""
     here, missing = ([log for log in logs if (log.path is None) is x] for x in (False, True))
-    return Plan(here, missing, runs or study.runs or 1, choose(study.axes, reading))
+    return StudyInput(here, missing, runs or study.runs or 1, choose(study.axes, reading))
 
 
 def compare(
     study: Study,
-    plan: Plan,
+    plan: StudyInput,
     seed: int,
     each: Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]],
 ) -> tuple[Result | Drawing, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import Each, Plan, Reading
+from workloadkit.analysis.reproduction.study import Each, Reading, StudyInput
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workloadkit.simulation import Schedule
 
 
-class Part(NamedTuple):
+class RunsOfLog(NamedTuple):
     """Several runs of one log, which form one task.
 
     Parameters
@@ -49,9 +49,9 @@ def sizes_of_parts(runs: int, at_most: int) -> list[int]:
 
 
 def runs_of_logs(
-    plan: Plan,
+    plan: StudyInput,
     each: Each,
-    function: "Callable[[Part, np.random.Generator], pd.DataFrame]",
+    function: "Callable[[RunsOfLog, np.random.Generator], pd.DataFrame]",
     columns: "pd.Index",
     at_most: int,
 ) -> "dict[Log, pd.DataFrame]":
@@ -59,7 +59,7 @@ def runs_of_logs(
 
     Parameters
     ----------
-    plan : Plan
+    plan : StudyInput
     each : callable
         The second argument of `Study.compare`.
     function : callable
@@ -77,7 +77,7 @@ def runs_of_logs(
     import pandas as pd
 
     sizes = sizes_of_parts(plan.runs, at_most)
-    parts = [Part(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
+    parts = [RunsOfLog(log, size, dict(plan.reading)) for log in plan.logs for size in sizes]
     found: dict[Log, list[pd.DataFrame]] = {log: [] for log in plan.logs}
     for part, table in zip(parts, each(function, parts), strict=True):
         found[part.log].append(table)

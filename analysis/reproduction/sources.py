@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import Axis, Plan, Reading
+from workloadkit.analysis.reproduction.study import Axis, Reading, StudyInput
 from workloadkit.clock import DAY
 
 if TYPE_CHECKING:
@@ -182,13 +182,13 @@ def resampling_of(traces: "Sequence[Trace]", reading: Reading, **how: Any) -> "R
         return prepare(traces, **{"start": reading["start"], **temporary(reading), **how})
 
 
-def without(plan: Plan) -> str:
+def without(plan: StudyInput) -> str:
     """Return the note for results of all logs together: the names of the missing logs.
 
     Examples
     --------
     >>> from workloadkit.analysis.reproduction import Log
-    >>> without(Plan([], [Log("KTH-SP2", "KTH-SP2-1996-2")], 1, {}))
+    >>> without(StudyInput([], [Log("KTH-SP2", "KTH-SP2-1996-2")], 1, {}))
     'without KTH-SP2'
     """
     names = ", ".join(log.name for log in plan.missing)

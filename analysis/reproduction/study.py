@@ -336,7 +336,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyInput:
     """The input of a run of a study.
 
     Parameters
@@ -382,7 +382,7 @@ class Study:
     text: str
     source: str
     logs: Mapping[str, str]
-    compare: Callable[[Plan, Each], Iterator[Result | Drawing]]
+    compare: Callable[[StudyInput, Each], Iterator[Result | Drawing]]
     runs: int | None = None
     axes: Sequence[Axis] = ()
 

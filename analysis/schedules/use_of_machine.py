@@ -23,7 +23,7 @@ from workloadkit.machine.requests import Requests
 from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule
-from workloadkit.simulation.machine.described import Part
+from workloadkit.simulation.machine.described import GroupMachine
 from workloadkit.simulation.machine.shapes import (
     CONTIGUOUS,
     CORES,
@@ -149,7 +149,7 @@ def _held(
 
 
 def _waits(
-    schedule: Schedule, parts: list[Part], levels: list["_Level"]
+    schedule: Schedule, parts: list[GroupMachine], levels: list["_Level"]
 ) -> tuple[pd.DataFrame, float, float]:
     """Return what jobs waited for, and the processors × seconds that were free, and unusable."""
     cause: dict[int, str] = {}

@@ -2,7 +2,7 @@
 
 A study is a module of this package. Its docstring begins with the title and describes what is
 compared and how. Its `STUDY` specifies the source, the logs, and the choices that the source leaves
-open. `Study.compare` takes a `Plan` (available logs, number of runs, reading) and `each`, and
+open. `Study.compare` takes a `StudyInput` (available logs, number of runs, reading) and `each`, and
 yields a `Result` for every claim and a `Drawing` for every redrawn figure. It passes long
 computations to ``each(function, tasks)``, which calls ``function(task, rng)`` for each task with a
 separate random stream, and returns the results in the order of the tasks.

@@ -36,10 +36,10 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     below,
     between,
     percent_more,
@@ -93,7 +93,7 @@ class Sequences(NamedTuple):
     reading: Reading
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the functions with the heuristics, in the model and in logs."""
     reading = dict(plan.reading)
     tasks = [Sequences(log, plan.runs, reading) for log in (None, *plan.logs)]

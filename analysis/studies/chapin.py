@@ -30,9 +30,9 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -81,7 +81,7 @@ class Simulated(NamedTuple):
     outages: bool = False
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Count exceptions to the standard, and pairs of schedulers that metrics order differently."""
     for log, found in zip(plan.logs, each(exceptions, plan.logs), strict=True):
         yield from (Result(log, claim, ours) for claim, ours in found)

@@ -33,9 +33,9 @@ from workloadkit.analysis.reproduction import (
     FAIRNESS,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -63,7 +63,7 @@ WEIGHTS = (0.5, 1.0)
 UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare both schedulers with EASY and with each other."""
     for log, of_log in measure_reacting(plan, each).items():
         yield from _throughput(log, of_log["throughput"])

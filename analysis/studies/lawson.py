@@ -33,9 +33,9 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     below,
@@ -155,7 +155,7 @@ Fixed = Mapping[str, WeeklyRatios]
 Adaptive = Mapping[tuple[float, int], WeeklyRatios]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the published ratios and decisions with ours."""
     forecast, begins = plan.reading["forecast"], int(plan.reading["begins"])
     table, runs = _published_ratios(), dict[tuple, SchedulerRun]()

@@ -27,9 +27,9 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     below,
@@ -67,7 +67,7 @@ class _Found(NamedTuple):
     weeks: "pd.DataFrame"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the source's statements about its logs with ours."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     for log, its in found.items():

@@ -21,9 +21,9 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     below,
 )
@@ -67,7 +67,7 @@ class QueueRatios(NamedTuple):
     short: float
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the source's statements about fixed numbers of queues with ours."""
     tasks = [
         _Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs

@@ -36,10 +36,10 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_most,
     below,
@@ -182,7 +182,7 @@ class UtilityTask(NamedTuple):
 Found = Mapping[UtilitySetting, Mapping[str, Sequence[Mapping[str, float]]]]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the tables and the claims of the text with ours."""
     exact = replace(USUAL, estimates="exact", arrivals=float(plan.reading["exact"]))
     settings, reading = tuple(dict.fromkeys((*BY_USERS, exact, HEAVY_EXACT))), dict(plan.reading)

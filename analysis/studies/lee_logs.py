@@ -25,9 +25,9 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
 )
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
     decays: "pd.DataFrame"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the source's statements about the log with ours."""
     for log, found in zip(plan.logs, each(look, plan.logs), strict=True):
         yield from (Result(log, claim, ours) for claim, ours in found.claims)

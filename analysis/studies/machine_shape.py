@@ -51,11 +51,11 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Part,
-    Plan,
     Reading,
     Result,
+    RunsOfLog,
     Study,
+    StudyInput,
     above,
     at_least,
     between,
@@ -114,7 +114,7 @@ MEASURES = {
 WAIT, SLOWDOWN, CHANGED, PLACED, STRANDED, LOAD = MEASURES
 
 
-class Site(NamedTuple):
+class SiteShapes(NamedTuple):
     """The shapes of the machine of a log, each as settings of `workloadkit.simulate`.
 
     Parameters
@@ -176,8 +176,8 @@ _DS_PARTS = {"1": 72, "2": 1368, "3": 224}
 _DS_NODES = (NodeType(count=176, cores=8), NodeType(count=8, cores=32))
 _LANL_PARTS = {"512": 512, "256": 256, "128": 128, "64": 64, "32": 64}
 
-SITES: Mapping[str, Site] = {
-    "HPC2N": Site(
+SITES: Mapping[str, SiteShapes] = {
+    "HPC2N": SiteShapes(
         shapes={
             POOL: {"procs": 240},
             NODES: _nodes(_HPC2N),
@@ -195,7 +195,7 @@ SITES: Mapping[str, Site] = {
         nearest=WHOLE,
         memory=GB,
     ),
-    "SDSC-BLUE": Site(
+    "SDSC-BLUE": SiteShapes(
         shapes={
             POOL: {"procs": 1152},
             NODES: _nodes(_BLUE),
@@ -209,7 +209,7 @@ SITES: Mapping[str, Site] = {
         recorded=32_410,
         nearest=NODES,
     ),
-    "SDSC-DS": Site(
+    "SDSC-DS": SiteShapes(
         shapes={
             POOL: {"procs": 1664},
             NODES: _nodes(*_DS_NODES),
@@ -221,7 +221,7 @@ SITES: Mapping[str, Site] = {
         recorded=25_909,
         nearest=PARTITIONS,
     ),
-    "LANL-CM5": Site(
+    "LANL-CM5": SiteShapes(
         shapes={
             POOL: {"procs": 1024},
             NODES: _nodes(_LANL),
@@ -261,9 +261,9 @@ SEPARATE: Mapping[str, Values] = {
 }
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the shapes on the logs as they are, then on resampled logs."""
-    whole = [Part(log, 1, dict(plan.reading)) for log in plan.logs]
+    whole = [RunsOfLog(log, 1, dict(plan.reading)) for log in plan.logs]
     as_they_are = dict(zip(plan.logs, each(shapes_of_log, whole), strict=True))
     found = runs_of_logs(plan, each, simulations, _columns(), PART)
     for log in [*plan.logs, *plan.missing]:
@@ -274,7 +274,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     yield _drawing_of_stranded(runs)
 
 
-def shapes_of_log(part: Part, rng: "np.random.Generator") -> Values:
+def shapes_of_log(part: RunsOfLog, rng: "np.random.Generator") -> Values:
     """Simulate the log as it is on all shapes; return their values, and loads of partitions."""
     site, jobs = SITES[part.log.name], jobs_of(part.log)
     values = _measured(jobs, {**site.shapes, **site.once}, part.reading)
@@ -282,7 +282,7 @@ def shapes_of_log(part: Part, rng: "np.random.Generator") -> Values:
     return {**whole, **values, (LOAD, FIXED): _largest_load(jobs, site.shapes.get(FIXED))}
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Resample the log and simulate it on each shape, once for each run of a part."""
     import warnings
 

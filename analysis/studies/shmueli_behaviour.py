@@ -31,9 +31,9 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -96,7 +96,7 @@ class _Found(NamedTuple):
     powers_of_two: float
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published figures with those of the logs."""
     cancelled = plan.reading["cancelled"]
     tasks = [BehaviourTask((log,), cancelled) for log in plan.logs]

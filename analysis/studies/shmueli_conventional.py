@@ -39,9 +39,9 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -115,7 +115,7 @@ class _Found(NamedTuple):
     distance: Mapping[str, float]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the tables and the figures with ours."""
     draws = draws_of(plan)
     found = each(measure, [draws] * plan.runs)
@@ -127,7 +127,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
         yield from (replace(result, note=note) for result in results)
 
 
-def draws_of(plan: Plan) -> Draws:
+def draws_of(plan: StudyInput) -> Draws:
     """Return the logs and the reading of a plan."""
     repeat = cast("Repeat", plan.reading["repeat"])
     return Draws(tuple(plan.logs), plan.reading["size"], repeat)

@@ -38,10 +38,10 @@ from workloadkit.analysis.reproduction import (
     Axis,
     Drawing,
     Each,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     below,
@@ -144,7 +144,7 @@ class CreasyTask(NamedTuple):
     alpha: int
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the table and the figures with ours."""
     draws, reading = draws_of(plan), dict(plan.reading)
     kinds = [(users, alpha) for users in USERS for alpha in ALPHAS]

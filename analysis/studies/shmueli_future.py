@@ -36,9 +36,9 @@ from workloadkit.analysis.reproduction import (
     Axis,
     Drawing,
     Each,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     below,
     between,
@@ -119,7 +119,7 @@ class _Task(NamedTuple):
     users: int
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare classes in the logs, and sites with and without the extensions."""
     draws, reading = draws_of(plan), dict(plan.reading)
     tasks = [_Task(draws, reading, users) for users in USERS for _ in range(plan.runs)]

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     Each,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -76,7 +76,7 @@ class ViolationShares(NamedTuple):
     shares: Mapping[tuple[str, float | None], tuple[float, float]]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Test the claims of the text on the figure."""
     draws = draws_of(plan)
     done = each(measure, [_Task(draws, maker) for maker in LOADS for _ in range(plan.runs)])

@@ -33,11 +33,11 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Part,
-    Plan,
     Reading,
     Result,
+    RunsOfLog,
     Study,
+    StudyInput,
     above,
     below,
     between,
@@ -99,10 +99,10 @@ SLOWDOWN, WAIT, ACCURACY, KILLED = METRICS
 ABSTRACT = "abstract"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare EASY++ and its parts with EASY, and kinds of history with each other."""
     found = runs_of_logs(plan, each, simulations, _columns(), 1)
-    whole = [Part(log, 1, dict(plan.reading)) for log in plan.logs]
+    whole = [RunsOfLog(log, 1, dict(plan.reading)) for log in plan.logs]
     slowdowns = dict(zip(plan.logs, each(conservative, whole), strict=True))
     for log, runs in found.items():
         yield from _results(log, runs)
@@ -111,7 +111,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
     yield _drawing({log: found[log] for log in plan.logs})
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Shake the log and simulate all schedulers, once for each run of a part."""
     import pandas as pd
 
@@ -130,7 +130,7 @@ def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=_columns())
 
 
-def conservative(part: Part, rng: "np.random.Generator") -> float:
+def conservative(part: RunsOfLog, rng: "np.random.Generator") -> float:
     """Return the change of the mean bounded slowdown by predictions, on the log as it is. [%]."""
     jobs = part.log.read()
     requested, predicted = (

@@ -32,10 +32,10 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Part,
-    Plan,
     Result,
+    RunsOfLog,
     Study,
+    StudyInput,
     above,
     below,
     percent_more,
@@ -89,13 +89,13 @@ SHARE = "median share of its start value that a job earns"
 _LEE, _SHMUELI, _ZAKAY = "Lee, section 7.1", "Shmueli, section 5.5", "Zakay, Figure 9"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare all schedulers with EASY, and the two kinds with each other."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         yield from _results(log, found)
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the runs of a part; return one row per run, one column per measure and scheduler."""
     import pandas as pd
 

@@ -30,10 +30,10 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -96,7 +96,7 @@ class _Task(NamedTuple):
     reading: Reading
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published waits and claims with ours."""
     models = [*(("easy", users) for users in WORDS), ("fcfs", "conventional"), ("fcfs", "fluid")]
     tasks = [

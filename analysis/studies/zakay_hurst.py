@@ -34,10 +34,10 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -69,7 +69,7 @@ NEAR_LINE, BOUNDS, KEPT = 0.95, (0.6, 0.9), 0.5
 SEGMENT = 24
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published parameters with those of the available logs."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     here = zip(plan.logs, each(estimate, plan.logs), strict=True)

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from workloadkit.analysis.reproduction import (
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -82,7 +82,7 @@ class _MoreUsers(NamedTuple):
     powers: tuple[float, float]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published figures and claims with ours."""
     reading = {**plan.reading, "ctc": "338"}
     loads = [

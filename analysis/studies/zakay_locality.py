@@ -47,9 +47,9 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     below,
     between,
@@ -107,7 +107,7 @@ class _Found(NamedTuple):
     stack: "pd.DataFrame"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published shares and depths with those of the available logs."""
     file = Path(__file__)
     shares = read_table(file.with_suffix(".csv"))

@@ -20,9 +20,9 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -69,7 +69,7 @@ COLUMNS = {
 }
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published facts with those of the available logs."""
     found = dict(zip(plan.logs, each(look, plan.logs), strict=True))
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}

@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Any
 from workloadkit.analysis.reproduction import (
     Each,
     Log,
-    Part,
-    Plan,
     Result,
+    RunsOfLog,
     Study,
+    StudyInput,
     above,
     at_least,
     below,
@@ -79,7 +79,7 @@ COLUMNS = (
 )
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the alternatives with the source's assumption."""
     for log, found in runs_of_logs(plan, each, simulations, _columns(), PART).items():
         for assumption in (SOURCE, *OTHERS):
@@ -90,7 +90,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
             yield from _who_left(log, found, assumption)
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the runs of a part; return one row per run, with the columns `COLUMNS`."""
     import numpy as np
     import pandas as pd

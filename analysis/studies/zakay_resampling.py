@@ -37,10 +37,10 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -98,7 +98,7 @@ class ResamplingPart(NamedTuple):
     factor: float = 1.0
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published figures and claims with ours."""
     logs, runs, reading = plan.logs, plan.runs, dict(plan.reading)
     with_estimates = [log for log in logs if log.name not in _NO_ESTIMATES]

@@ -36,9 +36,9 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -98,7 +98,7 @@ class _Found(NamedTuple):
     shapes: dict[str, float]
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published counts, shares and claims with those of the available logs."""
     file = Path(__file__)
     counts = {row["log"]: row for row in read_table(file.with_suffix(".csv"))}

@@ -34,10 +34,10 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Part,
-    Plan,
     Result,
+    RunsOfLog,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -106,7 +106,7 @@ COLUMNS = (
 )
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published ratios and claims with ours."""
     found = runs_of_logs(plan, each, simulations, _columns(), PART)
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
@@ -120,7 +120,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield from _of_all(found)
 
 
-def simulations(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the runs of a part; return one row per run, with the columns `COLUMNS`."""
     import pandas as pd
 

@@ -28,10 +28,10 @@ from workloadkit.analysis.reproduction import (
     Each,
     Log,
     Measure,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     between,
     sizes_of_parts,
@@ -108,7 +108,7 @@ def ups(weight: float, order: str) -> str:
     return f"user-priority:{weight:g},by={order}"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the source's claims with ours."""
     reacting = measure_reacting(plan, each)
     ends = tuple(ups(weight, by) for by in ORDERS for weight in (WEIGHTS[0], WEIGHTS[-1]))
@@ -122,7 +122,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     yield from _logs_apart({log.name: throughput for log, throughput in throughputs.items()})
 
 
-def measure_reacting(plan: Plan, each: Each) -> "dict[Log, pd.DataFrame]":
+def measure_reacting(plan: StudyInput, each: Each) -> "dict[Log, pd.DataFrame]":
     """Measure throughput and fairness under all schedulers, if users react.
 
     The study that compares CREASY with UPS has the same tasks, so that a command that runs both
@@ -138,7 +138,7 @@ def measure_reacting(plan: Plan, each: Each) -> "dict[Log, pd.DataFrame]":
 
 
 def _measure_all(
-    plan: Plan,
+    plan: StudyInput,
     each: Each,
     users: str,
     schedulers: tuple[str, ...],

@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workloadkit.analysis.reproduction import (
     Each,
     Log,
-    Plan,
     Reading,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -82,7 +82,7 @@ class _Found(NamedTuple):
     cycle: float
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the published counts and claims with those of the available logs."""
     published = {row["log"]: row for row in read_table(Path(__file__).with_suffix(".csv"))}
     tasks = [(log, dict(plan.reading)) for log in plan.logs]

@@ -74,7 +74,7 @@ def moment(weights: Floats, rate: float, order: int) -> float:
 Places = NDArray[np.intp]
 
 
-class Waits(NamedTuple):
+class WaitLaw(NamedTuple):
     """Distribution of waits: a probability of none, and a density up to some time."""
 
     none: float
@@ -91,7 +91,7 @@ class ResponseTimes(Protocol):
     def moment(self, order: int, at: Places, job: str) -> Floats:
         """E[response^order] at points."""
 
-    def waits(self, place: int) -> "Waits":
+    def waits(self, place: int) -> "WaitLaw":
         """Distribution of waits of any job at one point."""
 
 
@@ -120,7 +120,7 @@ class Placed:
         mean[some] = self.law.moment(order, self.place[at[some]], job)
         return mean
 
-    def waits(self, place: int) -> Waits:  # noqa: D102
+    def waits(self, place: int) -> WaitLaw:  # noqa: D102
         return self.law.waits(int(self.place[place]))
 
 
@@ -138,10 +138,10 @@ class StationLaw:
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102
         return self._station(at).moment(order)
 
-    def waits(self, place: int) -> Waits:  # noqa: D102
+    def waits(self, place: int) -> WaitLaw:  # noqa: D102
         station = self._station(np.asarray(place))
         busy, slack = float(station.all_busy), float(station.slack)
-        return Waits(1 - busy, lambda w: busy * slack * np.exp(-slack * w), 40 / slack)
+        return WaitLaw(1 - busy, lambda w: busy * slack * np.exp(-slack * w), 40 / slack)
 
     def _station(self, at: Places) -> RateStation:
         return RateStation(self.free[at], self.S[at], self.servers[at])
@@ -179,7 +179,7 @@ class MixtureLaw:
             mean[here] = moment(getattr(mixture, job), mixture.rate, order)
         return mean
 
-    def waits(self, place: int) -> Waits:  # noqa: D102
+    def waits(self, place: int) -> WaitLaw:  # noqa: D102
         mixture = self.points[place]
         assert mixture is not None
         rate, behind = mixture.rate, mixture.waits[1:]
@@ -193,7 +193,7 @@ class MixtureLaw:
                 return rate * np.exp(xlogy(i, x) - x - gammaln(i + 1)) @ behind
 
         count = behind.size
-        return Waits(float(mixture.waits[0]), density, (count + 10 * np.sqrt(count) + 40) / rate)
+        return WaitLaw(float(mixture.waits[0]), density, (count + 10 * np.sqrt(count) + 40) / rate)
 
     def _asked(self, at: Places) -> Iterator[tuple[Flags, Mixture]]:
         for place in np.unique(at):
@@ -212,7 +212,7 @@ class SwingLaw:
     def survival(self, t: Floats, at: Places, job: str) -> Floats:  # noqa: D102
         raise QueueingError("method is 'fluid', which only gives mean and variance of responses")
 
-    def waits(self, place: int) -> Waits:  # noqa: D102
+    def waits(self, place: int) -> WaitLaw:  # noqa: D102
         raise QueueingError("method is 'fluid', which only gives mean and variance of responses")
 
     def moment(self, order: int, at: Places, job: str) -> Floats:  # noqa: D102

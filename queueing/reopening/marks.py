@@ -26,7 +26,7 @@ BOUND = 1e-6
 SETTLED = 1e-11
 
 
-class Lines(NamedTuple):
+class AllQueues(NamedTuple):
     """All queues up to some number of jobs, in the order of `sweep`'s rows.
 
     Parameters
@@ -80,7 +80,7 @@ def solve_marks(lam: float, p: Probability, Z: float, S: float, servers: int) ->
 
 def _settle(
     lam: float, theta: float, Z: float, S: float, servers: int, jobs: int, thinking: int
-) -> tuple[Floats, Lines]:
+) -> tuple[Floats, AllQueues]:
     """Return shares of time by queue (rows) and thinking users (columns).
 
     Sweeps over all states alternate with solutions for the shares of (jobs, thinking) that use the
@@ -127,11 +127,11 @@ def _shares(lam: float, follow: Floats, Z: float, S: float, servers: int) -> Flo
     return np.maximum(share, 0.0).reshape(follow.shape)
 
 
-def _lines(jobs: int, servers: int) -> Lines:
+def _lines(jobs: int, servers: int) -> AllQueues:
     n = np.repeat(np.arange(jobs + 1), 1 << np.arange(jobs + 1))
     line = np.arange(n.size) + 1 - (1 << n)
     unmarked = sum(((i < n) & ~(line >> i) & 1 for i in range(servers)), np.zeros_like(n))
-    return Lines(n, unmarked)
+    return AllQueues(n, unmarked)
 
 
 def _enough(share: Floats, neglected: float) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from workloadkit.analysis.reproduction import Drawing, Log, Plan
+from workloadkit.analysis.reproduction import Drawing, Log, StudyInput
 from workloadkit.analysis.studies import lee_logs
 
 HOUR = 3600
@@ -46,7 +46,9 @@ def test_waits_that_go_with_sizes_and_queues():
 def test_the_study_on_the_sample(tmp_path):
     log = Made("SDSC-BLUE", "")
     found = [
-        *lee_logs.STUDY.compare(Plan([log], [], 1, {}), lambda f, xs: [f(x, None) for x in xs])
+        *lee_logs.STUDY.compare(
+            StudyInput([log], [], 1, {}), lambda f, xs: [f(x, None) for x in xs]
+        )
     ]
     drawings = [item for item in found if isinstance(item, Drawing)]
     assert len(found) - len(drawings) == 9

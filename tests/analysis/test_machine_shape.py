@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import DATA, needs_traces
-from workloadkit.analysis.reproduction import Log, Part, Plan, Result, choose, find_logs
+from workloadkit.analysis.reproduction import Log, Result, RunsOfLog, StudyInput, choose, find_logs
 from workloadkit.analysis.studies import machine_shape
 from workloadkit.analysis.studies.machine_shape import (
     AMOUNTS,
@@ -54,7 +54,7 @@ def judged(times, *, of_log, stranded_=0.0, changed=30.0, missing=()):
             columns[STRANDED, name] = np.where(name == PARTITIONS, stranded_, 0.0) + 0 * noise
         return [pd.DataFrame(columns) for _ in parts]
 
-    found = machine_shape.compare(Plan([DS], missing, 10, READING), each)
+    found = machine_shape.compare(StudyInput([DS], missing, 10, READING), each)
     results = [x for x in found if isinstance(x, Result)]
     by_words = {(r.log.name, r.claim.quantity, r.claim.place): r for r in results}
     assert len(by_words) == len(results)
@@ -122,7 +122,7 @@ def small_log(folder, name, n_jobs, faster=1):
 @pytest.mark.slow
 def test_the_study_on_a_small_log(tmp_path):
     log = small_log(tmp_path, "LANL-CM5", 700, faster=2)
-    values = shapes_of_log(Part(log, 1, READING), np.random.default_rng(1))
+    values = shapes_of_log(RunsOfLog(log, 1, READING), np.random.default_rng(1))
     assert values[WAIT, POOL] > 0
     for measure, name in ((CHANGED, AMOUNTS), (CHANGED, SUMS), (PLACED, FIRST), (STRANDED, NODES)):
         assert values[measure, name] == 0
@@ -140,7 +140,7 @@ def test_the_study_on_a_small_log(tmp_path):
 def test_runs_compare_the_shapes_on_the_same_resampled_jobs(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_shape, "WEEKS", 3)
     log = small_log(tmp_path, "SDSC-BLUE", 2500)
-    found = simulations(Part(log, 2, READING), np.random.default_rng(3))
+    found = simulations(RunsOfLog(log, 2, READING), np.random.default_rng(3))
     assert len(found) == 2 == found[WAIT, POOL].nunique()
     for measure, name in ((STRANDED, POOL), (STRANDED, NODES), (CHANGED, POOL)):
         assert (found[measure, name] == 0).all()
@@ -178,6 +178,6 @@ def test_stranded_processors_second_by_second():
 @pytest.mark.slow
 def test_the_separate_program_agrees():
     for log in find_logs(STUDY.logs, DATA / "traces"):
-        values = shapes_of_log(Part(log, 1, READING), np.random.default_rng(0))
+        values = shapes_of_log(RunsOfLog(log, 1, READING), np.random.default_rng(0))
         for key, published in SEPARATE[log.name].items():
             assert values[key] == pytest.approx(published, rel=0.01, abs=0.05)

@@ -10,7 +10,7 @@ import workloadkit as wk
 from tests.data import DATA, needs_traces
 from tests.oracles import metasystem as oracle
 from tests.small_logs import busy_log
-from workloadkit.analysis.reproduction import Drawing, Log, Plan, Result, find_logs
+from workloadkit.analysis.reproduction import Drawing, Log, Result, StudyInput, find_logs
 from workloadkit.analysis.studies import metasystem
 from workloadkit.analysis.studies.metasystem import (
     STUDY,
@@ -50,8 +50,8 @@ from workloadkit.analysis.studies.metasystem.systems import (
     WAIT,
     WEEK,
     How,
-    Jobs,
-    Task,
+    SiteJobs,
+    SystemRuns,
     local_waits,
     measured,
     of_site,
@@ -169,7 +169,7 @@ def judged(missing=(), *, worse=False):
 
     away = [log for log in LOGS if log.name in missing]
     here = [log for log in LOGS if log.name not in missing]
-    items = list(metasystem.compare(Plan(here, away, 5, {}), each))
+    items = list(metasystem.compare(StudyInput(here, away, 5, {}), each))
     results = [x for x in items if isinstance(x, Result)]
     by_words = {(r.log.name, r.claim.quantity, r.claim.place): r for r in results}
     assert len(by_words) == len(results)
@@ -212,7 +212,7 @@ def small_sites(seeds=range(4), procs=8):
     """Sites of busy logs, half of whose jobs are meta jobs."""
     rng = np.random.default_rng(1)
     logs = [busy_log(seed, scales=(1,)) for seed in seeds]
-    return [Jobs(str(i), procs, log, rng.random(log.n_jobs)) for i, log in enumerate(logs)]
+    return [SiteJobs(str(i), procs, log, rng.random(log.n_jobs)) for i, log in enumerate(logs)]
 
 
 def test_jobs_sent_home_wait_as_in_each_log():
@@ -322,7 +322,7 @@ def small_logs(folder, names=FOUR):
 
 def test_runs_of_several_logs_are_the_same_jobs_in_all_variants(tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "WEEKS", 2)
-    found = sending.runs_of_logs(Task(small_logs(tmp_path), 2), np.random.default_rng(1))
+    found = sending.runs_of_logs(SystemRuns(small_logs(tmp_path), 2), np.random.default_rng(1))
     assert len(found) == 2 == found[EVERY, HOME].nunique()
     assert (found[WAIT, FRESH] < found[WAIT, HOME]).all()
     assert (found[sending.COST, LOW] <= found[sending.COST, sending.FEW_TEN]).all()
@@ -332,14 +332,14 @@ def test_runs_of_several_logs_are_the_same_jobs_in_all_variants(tmp_path, monkey
 def test_runs_of_partitions_and_of_one_pool(tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "WEEKS", 2)
     logs = small_logs(tmp_path, ["SDSC-DS"])
-    found = sending.runs_of_partitions(Task(logs, 1), np.random.default_rng(1))
+    found = sending.runs_of_partitions(SystemRuns(logs, 1), np.random.default_rng(1))
     assert found[EVERY, HOME].tolist() == found[EVERY, sending.ALL_HOME].tolist()
     assert (found[EVERY, POOL] < found[EVERY, sending.ALL_HOME]).all()
 
 
 def test_parts_and_requests(tmp_path, monkeypatch):
     monkeypatch.setattr(together, "WEEKS", 1)
-    found = together.runs(Task(small_logs(tmp_path), 1), np.random.default_rng(1))
+    found = together.runs(SystemRuns(small_logs(tmp_path), 1), np.random.default_rng(1))
     assert found[together.IDLE, together.RESERVED].tolist() == [0]
     assert found[together.IDLE, together.HELD].item() > 0
     assert [found[together.WRONG, name].item() for name in together.VARIANTS] == [0] * 6
@@ -359,7 +359,7 @@ def test_makespans_on_an_idle_site(monkeypatch):
         (LARGE, WIDE, 600 + 7200),
     ):
         monkeypatch.setattr(applications, "graphs", lambda name=name: {name: every[name]})
-        found = applications.by_machine(Jobs(BUYER, 128, jobs, np.array([0.1, 0.9])))
+        found = applications.by_machine(SiteJobs(BUYER, 128, jobs, np.array([0.1, 0.9])))
         assert found[machine][name] == expected, (name, machine)
 
 
@@ -372,7 +372,7 @@ def test_schedulers_are_looked_up_in_the_table(tmp_path, monkeypatch):
         assert min(rows, key=lambda row: row[lookup.METRIC][0])["entry"] in best
     monkeypatch.setattr(lookup, "best_of_cases", lambda _: [])
     (log,) = small_logs(tmp_path, ["KTH-SP2"])
-    found = lookup.lookups(lookup.Part(log, 1, {}), np.random.default_rng(2))
+    found = lookup.lookups(lookup.RunsOfLog(log, 1, {}), np.random.default_rng(2))
     assert found["case", lookup.LOOKED_UP].item().startswith("sample")
     names = lookup.EASY, lookup.LOOKED_UP, lookup.OVERALL
     values = [found[lookup.METRIC, name].item() for name in names]
@@ -383,6 +383,6 @@ def test_schedulers_are_looked_up_in_the_table(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_separate_program_agrees():
     logs = tuple(log for log in find_logs(STUDY.logs, DATA / "traces") if log.name in FOUR)
-    values = separate.four_logs(Task(logs, 1), np.random.default_rng(0))
+    values = separate.four_logs(SystemRuns(logs, 1), np.random.default_rng(0))
     for (measure, name), published in (separate.SEPARATE | separate.CORRECTED).items():
         assert values[separate.WHOLE, measure, name] == pytest.approx(published, abs=0.5)

@@ -25,7 +25,7 @@ from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     react,
 )
 from workloadkit.analysis.studies.recorded_reactions.measuring import (
-    Played,
+    OutageAndControl,
     fit_size,
     gains,
     log_score,
@@ -88,7 +88,7 @@ def found_in(trace, pairs):
         play(trace, windows, behaviours, np.random.default_rng(5), runs=1)
         for windows in zip(*((pair.outage, pair.placebo) for pair in pairs), strict=True)
     )
-    return [Played("unclear", *cases) for cases in zip(outages, controls, strict=True)]
+    return [OutageAndControl("unclear", *cases) for cases in zip(outages, controls, strict=True)]
 
 
 @pytest.fixture(scope="module")

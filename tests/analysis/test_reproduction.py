@@ -249,20 +249,24 @@ def test_an_interrupted_study_continues(folder, logs, seed):
     for k in (2, 5):
         with pytest.raises(KeyboardInterrupt):
             reproduction.run_study(
-                RANDOM, logs, rng=seed, keeping=reproduction.Keeping(folder), progress=stop_at(k)
+                RANDOM,
+                logs,
+                rng=seed,
+                keeping=reproduction.KeptResults(folder),
+                progress=stop_at(k),
             )
     found = reproduction.run_study(
         RANDOM,
         logs,
         rng=seed,
-        keeping=reproduction.Keeping(folder),
+        keeping=reproduction.KeptResults(folder),
         progress=lambda *counts: made.append(counts),
     )
     assert made == [(6, 6)]
     assert found == reproduction.run_study(RANDOM, logs, rng=found.provenance["seed"])
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
     again = reproduction.run_study(
-        RANDOM, logs, rng=6, keeping=reproduction.Keeping(folder)
+        RANDOM, logs, rng=6, keeping=reproduction.KeptResults(folder)
     )  # nothing is left
     assert again == reproduction.run_study(RANDOM, logs, rng=6)
 
@@ -278,21 +282,21 @@ def test_an_interrupted_study_continues(folder, logs, seed):
 def test_an_interrupted_study_continues_as_it_began(folder, logs, changed, message):
     with pytest.raises(KeyboardInterrupt):
         reproduction.run_study(
-            RANDOM, logs, rng=5, keeping=reproduction.Keeping(folder), progress=stop_at(3)
+            RANDOM, logs, rng=5, keeping=reproduction.KeptResults(folder), progress=stop_at(3)
         )
     (left,) = folder.glob(".draws.*")
     assert left.stat().st_mode & 0o777 == 0o600
     with pytest.raises(wk.ParameterError, match=f"{left}: left by a command {message}"):
         reproduction.run_study(
-            RANDOM, logs, **{"rng": 5} | changed, keeping=reproduction.Keeping(folder)
+            RANDOM, logs, **{"rng": 5} | changed, keeping=reproduction.KeptResults(folder)
         )
     left.chmod(0o620)
     with pytest.raises(wk.WorkloadError, match="others can write to it; remove it"):
-        reproduction.run_study(RANDOM, logs, rng=5, keeping=reproduction.Keeping(folder))
+        reproduction.run_study(RANDOM, logs, rng=5, keeping=reproduction.KeptResults(folder))
     left.chmod(0o600)
     left.write_bytes(b"something else")
     with pytest.raises(wk.WorkloadError, match="not a file of unfinished tasks; remove it"):
-        reproduction.run_study(RANDOM, logs, rng=5, keeping=reproduction.Keeping(folder))
+        reproduction.run_study(RANDOM, logs, rng=5, keeping=reproduction.KeptResults(folder))
 
 
 def test_findings_as_csv_and_as_a_page(folder, logs):

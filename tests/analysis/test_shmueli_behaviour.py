@@ -7,7 +7,7 @@ import pytest
 from tests.analysis.test_reactions import many_users
 from tests.data import DATA, needs_traces, trace_path
 from workloadkit import Header, Trace, WorkloadWarning, delimit_sessions, read_swf, write_swf
-from workloadkit.analysis.reproduction import Log, Plan, choose, find_logs, run_study
+from workloadkit.analysis.reproduction import Log, StudyInput, choose, find_logs, run_study
 from workloadkit.analysis.studies import shmueli_behaviour
 from workloadkit.analysis.studies.shmueli_behaviour import STUDY, BehaviourTask, look
 
@@ -110,7 +110,7 @@ def test_cancelled_jobs_left_out_are_no_next_submissions(tmp_path):
 def test_shares_of_a_real_log_agree_with_plain_pandas():
     trace = read_swf(trace_path("SDSC-SP2-1998-4.2-cln"))
     log = Log("SDSC-SP2", "", trace_path("SDSC-SP2-1998-4.2-cln"))
-    plan = Plan([log], [], 1, choose(STUDY.axes, {"cancelled": "with"}))
+    plan = StudyInput([log], [], 1, choose(STUDY.axes, {"cancelled": "with"}))
     results = STUDY.compare(plan, lambda f, tasks: [f(task, None) for task in tasks])
     rows = by_claim([*results])
     jobs = trace.jobs[trace.ran]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from workloadkit.analysis.reproduction import Drawing, Log, Plan, choose, find_logs, run_study
+from workloadkit.analysis.reproduction import Drawing, Log, StudyInput, choose, find_logs, run_study
 from workloadkit.analysis.studies import load_study, shmueli_future
 from workloadkit.analysis.studies.shmueli_future import (
     ALL,
@@ -87,7 +87,7 @@ def test_gains_are_taken_run_by_run(monkeypatch):
     def each(function, tasks):
         return [{}] if function is shmueli_future.classes_of else [run(1.0), run(2.0)]
 
-    plan = Plan([Log("KTH-SP2", "KTH-SP2-1996-2")], [], 2, choose(STUDY.axes))
+    plan = StudyInput([Log("KTH-SP2", "KTH-SP2-1996-2")], [], 2, choose(STUDY.axes))
     found = [x for x in compare(plan, each) if not isinstance(x, Drawing)]
     rows = {x.claim.quantity: x for x in found}
     gain = rows[f"gain of throughput of CREASY over EASY: 10 users, {PLAIN} (%)"]

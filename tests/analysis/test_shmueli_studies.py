@@ -10,7 +10,7 @@ import workloadkit as wk
 from workloadkit.analysis.reproduction import (
     Drawing,
     Log,
-    Plan,
+    StudyInput,
     above,
     choose,
     find_logs,
@@ -61,7 +61,7 @@ def by_claim(results):
 
 def plan_of(study, runs):
     """A plan on a log that nothing reads."""
-    return Plan([Log("KTH-SP2", "KTH-SP2-1996-2")], [], runs, choose(study.axes))
+    return StudyInput([Log("KTH-SP2", "KTH-SP2-1996-2")], [], runs, choose(study.axes))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import DATA, needs_traces
-from workloadkit.analysis.reproduction import Log, Plan, Result, choose, find_logs, run_study
+from workloadkit.analysis.reproduction import Log, Result, StudyInput, choose, find_logs, run_study
 from workloadkit.analysis.studies import load_study, tsafrir
 from workloadkit.analysis.studies.tsafrir import (
     ACCURACY,
@@ -46,7 +46,7 @@ def judged(factors, *, killed=0.0, slower=-5.0):
             for shift in noise
         ]
 
-    plan = Plan([KTH], [CTC], 8, choose(STUDY.axes))
+    plan = StudyInput([KTH], [CTC], 8, choose(STUDY.axes))
     found = [x for x in tsafrir.compare(plan, each) if isinstance(x, Result)]
     results = {(result.log.name, result.claim.quantity): result for result in found}
     assert len(results) == len(found)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from workloadkit.analysis.reproduction import FAIRNESS, Log, Plan, choose
+from workloadkit.analysis.reproduction import FAIRNESS, Log, StudyInput, choose
 from workloadkit.analysis.reproduction.runs import jain_of, later_of, worst_tenth_of
 from workloadkit.analysis.studies import creasy_ups, zakay_ups
 from workloadkit.analysis.studies.zakay_ups import EASY, UpsPart, measure, percent_of_easy, ups
@@ -36,7 +36,7 @@ def throughputs(gains):
 
 
 def judged(study, gains, runs=20, missing=()):
-    plan = Plan(LOGS, missing, runs, choose(study.STUDY.axes))
+    plan = StudyInput(LOGS, missing, runs, choose(study.STUDY.axes))
     return {(r.log.name, r.claim.quantity): r for r in study.compare(plan, throughputs(gains))}
 
 

@@ -9,7 +9,7 @@ import pytest
 import workloadkit as wk
 from tests.data import slow_to_compile
 from tests.small_logs import daily_users
-from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.reproduction import Log, StudyInput, choose
 from workloadkit.analysis.studies import utility_user
 from workloadkit.analysis.studies.utility_user import (
     CREASY,
@@ -20,7 +20,7 @@ from workloadkit.analysis.studies.utility_user import (
     SHARE,
     UPS,
     WORDS,
-    Part,
+    RunsOfLog,
     simulations,
 )
 
@@ -43,7 +43,7 @@ def judged(factors, logs=(BLUE,), missing=(), runs=12):
             tables.append(pd.DataFrame(columns))
         return tables
 
-    plan = Plan(logs, missing, runs, choose(utility_user.STUDY.axes))
+    plan = StudyInput(logs, missing, runs, choose(utility_user.STUDY.axes))
     found = list(utility_user.compare(plan, each))
     return {(result.log.name, result.claim.quantity): result for result in found}
 
@@ -90,7 +90,7 @@ def test_where_no_user_waits_all_schedulers_are_alike(tmp_path):
     trace = daily_users(queue=lambda user: user)
     wk.write_swf(trace, tmp_path / "log.swf")
     reading = dict(choose(utility_user.STUDY.axes))
-    part = Part(Log("log", "log", tmp_path / "log.swf"), 2, reading)
+    part = RunsOfLog(Log("log", "log", tmp_path / "log.swf"), 2, reading)
     found = simulations(part, np.random.default_rng(3))
     assert found.shape == (2, 4 * len(WORDS))
     for what in MEASURES:

@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from tests.small_logs import daily_users
-from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.reproduction import Log, StudyInput, choose
 from workloadkit.analysis.studies import zakay_population
 from workloadkit.analysis.studies.zakay_population import (
     COLUMNS,
@@ -19,7 +19,7 @@ from workloadkit.analysis.studies.zakay_population import (
     OVERTIME,
     SOURCE,
     STAY,
-    Part,
+    RunsOfLog,
     simulations,
 )
 
@@ -42,7 +42,7 @@ def judged(factors, missing=()):
             for part in parts
         ]
 
-    plan = Plan((KTH,), missing, 12, choose(zakay_population.STUDY.axes))
+    plan = StudyInput((KTH,), missing, 12, choose(zakay_population.STUDY.axes))
     found = list(zakay_population.compare(plan, each))
     return {(result.log.name, result.claim.quantity): result for result in found}
 
@@ -87,7 +87,7 @@ def test_where_no_user_waits_none_leaves(tmp_path):
     trace = daily_users()
     wk.write_swf(trace, tmp_path / "log.swf")
     reading = dict(choose(zakay_population.STUDY.axes))
-    part = Part(Log("log", "log", tmp_path / "log.swf"), 2, reading)
+    part = RunsOfLog(Log("log", "log", tmp_path / "log.swf"), 2, reading)
     found = simulations(part, np.random.default_rng(3))
     assert (found["left"] == 0).all(axis=None)
     throughput = found["throughput"]

@@ -10,7 +10,7 @@ import pytest
 import workloadkit as wk
 from tests.data import DATA, needs_compiler, needs_traces
 from workloadkit.analysis import reproduction, studies
-from workloadkit.analysis.reproduction import ALL_LOGS, Log, Plan, choose
+from workloadkit.analysis.reproduction import ALL_LOGS, Log, StudyInput, choose
 from workloadkit.analysis.studies import zakay_resampling
 from workloadkit.analysis.studies.zakay_resampling import ResamplingPart, simulations, tables
 from workloadkit.experiments.intervals import median_interval
@@ -162,7 +162,7 @@ def made_up(function, tasks):
 
 def test_a_log_among_its_runs():
     here = Log("KTH-SP2", "KTH-SP2-1996-2", Path("KTH-SP2-1996-2.swf"))
-    plan = Plan([here], [], 4, READING)
+    plan = StudyInput([here], [], 4, READING)
     found = {r.claim.quantity: r for r in zakay_resampling.compare(plan, made_up)}
     off = [r for quantity, r in found.items() if quantity.endswith("8 resampled")]
     assert [r.verdict for r in off] == ["reproduced"] * 4

@@ -9,9 +9,9 @@ import pytest
 
 import workloadkit as wk
 from tests.data import trace_path
-from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.reproduction import Log, StudyInput, choose
 from workloadkit.analysis.studies import zakay_tbuos
-from workloadkit.analysis.studies.zakay_tbuos import COLUMNS, FLUID, STUDY, Part, simulations
+from workloadkit.analysis.studies.zakay_tbuos import COLUMNS, FLUID, STUDY, RunsOfLog, simulations
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def found(runs, logs=(KTH,), missing=(), change=lambda table: table):
         assert set(done.values()) <= {runs}
         return tables
 
-    results = zakay_tbuos.compare(Plan(logs, missing, runs, READING), each)
+    results = zakay_tbuos.compare(StudyInput(logs, missing, runs, READING), each)
     return {(r.log.name, r.claim.quantity): r for r in results}
 
 
@@ -139,7 +139,7 @@ def test_what_is_measured_of_a_run(tmp_path):
     trace = wk.Trace.from_columns(columns, header=wk.Header(("; MaxProcs: 8",)))
     wk.write_swf(trace, tmp_path / "CTC-SP2-1.swf")
     log = Log("CTC-SP2", "CTC-SP2-1", tmp_path / "CTC-SP2-1.swf")
-    runs = simulations(Part(log, 2, dict(READING)), np.random.default_rng(3))
+    runs = simulations(RunsOfLog(log, 2, dict(READING)), np.random.default_rng(3))
     assert list(runs.columns) == list(COLUMNS)
     assert (runs["mean_wait"] == 0).all(axis=None)
     assert (runs["temporary"] == 0).all(axis=None)
@@ -157,7 +157,7 @@ def test_on_a_real_log():
     def each(function, tasks):
         return [function(task, np.random.default_rng(1)) for task in tasks]
 
-    results = zakay_tbuos.compare(Plan([log], [], 2, READING), each)
+    results = zakay_tbuos.compare(StudyInput([log], [], 2, READING), each)
     values = {r.claim.quantity: r.ours for r in results}
     assert values["throughput, EASY less FCFS, users who react (%)"] > 0
     assert 0 < values["share of the jobs that are of temporary users: up to about 20 %"] < 0.25

@@ -8,7 +8,7 @@ import pytest
 
 import workloadkit as wk
 from tests.data import trace_path
-from workloadkit.analysis.reproduction import Log, Plan, choose
+from workloadkit.analysis.reproduction import Log, StudyInput, choose
 from workloadkit.analysis.studies import zakay_feedback
 
 CURIE = Log("CEA-Curie", "CEA-Curie-2011-2.1-cln")
@@ -42,7 +42,7 @@ def feedback(change=lambda task, table: table, runs=6, **reading):
         asked.extend(tasks)
         return [change(task, as_published(task)) for task in tasks]
 
-    plan = Plan([KTH], [CURIE], runs, choose(zakay_feedback.STUDY.axes, reading))
+    plan = StudyInput([KTH], [CURIE], runs, choose(zakay_feedback.STUDY.axes, reading))
     found = list(zakay_feedback.compare(plan, each))
     here = {r.claim.quantity: r for r in found if r.log is KTH}
     return here, [r for r in found if r.log is CURIE], asked
@@ -93,7 +93,7 @@ def test_the_study_on_a_real_log():
     def each(function, tasks):
         return [function(task, np.random.default_rng(1)) for task in tasks]
 
-    plan = Plan([log], [], 2, choose(zakay_feedback.STUDY.axes))
+    plan = StudyInput([log], [], 2, choose(zakay_feedback.STUDY.axes))
     found = {r.claim.quantity: r for r in zakay_feedback.compare(plan, each)}
     adjusted = wk.simulate(log.read(), "easy:spare=none", "adjusted", overrun="late")
     assert found["mean wait, adjusted users (s)"].ours == adjusted.metrics["mean_wait"]

@@ -11,7 +11,7 @@ import workloadkit as wk
 from tests.fuzz import good, promises
 from workloadkit.metasystem import Graph, Metasystem, simulate_metasystem, write_metasystem
 from workloadkit.metasystem import read_metasystem as read_again
-from workloadkit.select import Choice, Jobs, kinds_of, parse
+from workloadkit.select import Choice, LogJobs, kinds_of, parse
 from workloadkit.utility_tables import UtilityTable
 
 _MOST_JOBS = 100  # of models and users: more is work, not a fault
@@ -61,7 +61,7 @@ def use_where(choice: Choice, rng: Random, folder: Path) -> None:
     trace = good.first_jobs()
     promises.keep(choice.keep.shape == (trace.n_jobs,), "each job is chosen or not")
     again = parse(choice.how.removeprefix("where "), kinds=kinds_of(trace), coded=False)
-    same = bool((again.of(Jobs(trace)).yes == choice.keep).all())
+    same = bool((again.of(LogJobs(trace)).yes == choice.keep).all())
     promises.keep(same, f"it reads back: {choice.how[:300]}")
     breaks = [c for c in choice.how if category(c) in ("Cc", "Cs", "Zl", "Zp")]
     promises.keep(not breaks, f"it is one line, and moves no cursor: {breaks}")

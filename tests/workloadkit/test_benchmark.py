@@ -32,12 +32,12 @@ from workloadkit.benchmark import (
 )
 from workloadkit.benchmark.entries import play, scheduled
 from workloadkit.benchmark.running import digest_of_run
-from workloadkit.benchmark.suite import Workload, archived
+from workloadkit.benchmark.suite import SuiteWorkload, archived
 from workloadkit.metasystem import simulate_metasystem
 from workloadkit.models import offered_load
 
 #: A workload of few jobs, and its cases.
-SMALL = Workload("small", "", 16, lambda rng: random_log(int(rng.integers(1000)), 60), True)
+SMALL = SuiteWorkload("small", "", 16, lambda rng: random_log(int(rng.integers(1000)), 60), True)
 OPEN, REACTING = (Case("small", "busy", users, SMALL) for users in ("open", "fluid"))
 
 #: A process that serves in the order of arrival; parts of it are replaced by those that cheat.

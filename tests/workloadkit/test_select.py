@@ -15,7 +15,7 @@ import workloadkit as wk
 from tests.examples import examples
 from tests.oracles import choosing as oracle
 from workloadkit.provenance import moved_times, provenance
-from workloadkit.select import Jobs, kinds_of, parse
+from workloadkit.select import LogJobs, kinds_of, parse
 
 ZONE = ZoneInfo("Europe/Stockholm")
 START = int(datetime(2024, 2, 27, tzinfo=ZONE).timestamp())
@@ -179,7 +179,7 @@ EXPRESSIONS = st.recursive(
 @examples(100)
 @given(EXPRESSIONS)
 def test_an_expression_chooses_what_its_grammar_says(text):
-    truth = parse(text, kinds=kinds_of(LOG)).of(Jobs(LOG))
+    truth = parse(text, kinds=kinds_of(LOG)).of(LogJobs(LOG))
     expected = [oracle.truth(text, job) for job in JOBS]
     assert truth.yes.tolist() == [found is True for found in expected]
     assert truth.no.tolist() == [found is False for found in expected]

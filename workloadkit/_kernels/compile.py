@@ -70,7 +70,7 @@ def when_compiling(prepare: Callable[[], object]) -> None:
         _waiting.append(prepare)
 
 
-class Part:
+class KernelPart:
     """A function that is compiled as a part of kernels."""
 
     def __init__(self, function: Callable[..., Any], how: str) -> None:
@@ -174,12 +174,12 @@ def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call; its code is cached within theirs."""
-    return function if DISABLE_JIT else Part(function, "helper")
+    return function if DISABLE_JIT else KernelPart(function, "helper")
 
 
 def of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a custom function with the arithmetic of `floats`."""
-    return function if DISABLE_JIT else Part(function, "floats")
+    return function if DISABLE_JIT else KernelPart(function, "floats")
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -188,7 +188,7 @@ def bare(function: Callable[..., Any]) -> Callable[..., Any]:
     References to the arrays that it receives are then not counted. Counting those of a tuple of
     dozens of arrays, passed on at every event, would take most of the time.
     """
-    return function if DISABLE_JIT else Part(function, "bare")
+    return function if DISABLE_JIT else KernelPart(function, "bare")
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,12 +197,12 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     The event loop calls dozens of functions of a few lines at each event: the calls would take a
     third of the time.
     """
-    return function if DISABLE_JIT else Part(function, "inline")
+    return function if DISABLE_JIT else KernelPart(function, "inline")
 
 
 def counting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a helper that creates arrays, or calls one that does, for callers of `bare`."""
-    return function if DISABLE_JIT else Part(function, "counting")
+    return function if DISABLE_JIT else KernelPart(function, "counting")
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

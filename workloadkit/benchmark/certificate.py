@@ -26,7 +26,7 @@ from workloadkit.benchmark.metasystems import GRIDS
 from workloadkit.benchmark.nearest import FEATURES
 from workloadkit.benchmark.suite import VERSION, Case, case_names
 from workloadkit.errors import FormatError, WorkloadError, quoted
-from workloadkit.io.strict_json import Part, cut, json_text, read_json
+from workloadkit.io.strict_json import JsonValue, cut, json_text, read_json
 from workloadkit.metasystem import policies as meta_policies
 from workloadkit.provenance import plain
 from workloadkit.simulation import schedulers
@@ -154,7 +154,7 @@ def read_certificate(text: str | bytes, name: str = "certificate") -> dict[str, 
     found = read_json(text, name)
     if not isinstance(found, dict) or "benchmark" not in found or "sha256" not in found:
         raise FormatError(name, "is not a certificate of the benchmark")
-    whole = Part(name, "", found)
+    whole = JsonValue(name, "", found)
     parts = whole.members(_PARTS, optional=("provenance",))
     version = parts["benchmark"].whole(least=1)
     if version != VERSION:
@@ -185,9 +185,9 @@ _PARTS = (
 )
 
 
-def _entry(name: str, part: Part) -> Entry:
+def _entry(name: str, part: JsonValue) -> Entry:
     """Return an entry; what is neither a built-in policy nor given by the user is not made."""
-    Part(part.path, part.place, name).text()
+    JsonValue(part.path, part.place, name).text()
     kind: Any = part.member("kind").text(get_args(Kind))
     if kind.endswith("policy"):
         parts = part.members(("kind", "policy"), optional=("source",))
@@ -218,7 +218,7 @@ def _entry(name: str, part: Part) -> Entry:
     return Entry(name, kind, what)
 
 
-def _case(name: str, part: Part, runs: int) -> Case:
+def _case(name: str, part: JsonValue, runs: int) -> Case:
     """Return the place of a case, whose workloads have digests and features."""
     if name not in case_names():
         part.refuse("is not a case of the benchmark")
@@ -237,7 +237,7 @@ def _case(name: str, part: Part, runs: int) -> Case:
 
 
 def _refused(
-    part: Part, entries: Mapping[str, Entry], cases: Mapping[str, Case], runs: int
+    part: JsonValue, entries: Mapping[str, Entry], cases: Mapping[str, Case], runs: int
 ) -> list[str]:
     """Return the names of refused entries, each with a reason in a case that it plays."""
     reasons = part.named() if part.of(dict) else {}
@@ -250,7 +250,7 @@ def _refused(
     return [*reasons]
 
 
-def _check_results(part: Part, played: Mapping[str, list[str]], runs: int) -> None:
+def _check_results(part: JsonValue, played: Mapping[str, list[str]], runs: int) -> None:
     """Check that each case and entry has one row, with all metrics."""
     rows, found = part.items(), set()
     for row in rows:
@@ -275,12 +275,12 @@ def metrics_of(case: str) -> tuple[str, ...]:
     return META_METRICS if case.split(".")[1] in GRIDS else METRICS
 
 
-def _check_metric(part: Part, n_entries: int, runs: int, *, signed: bool) -> None:
+def _check_metric(part: JsonValue, n_entries: int, runs: int, *, signed: bool) -> None:
     """Check a mean, its interval, and the best and worst rank."""
     values = part.items()
     if len(values) != _N_OF_METRIC:
         part.refuse(f"has {len(values):,} values, not {_N_OF_METRIC}")
-    Part(part.path, part.place, part.value[:3]).interval(runs, signed=signed)
+    JsonValue(part.path, part.place, part.value[:3]).interval(runs, signed=signed)
     best = values[3].whole(least=1, most=n_entries)
     values[4].whole(least=best, most=n_entries)
 
@@ -288,7 +288,7 @@ def _check_metric(part: Part, n_entries: int, runs: int, *, signed: bool) -> Non
 _N_OF_METRIC = 5
 
 
-def _check_scores(part: Part, played: Mapping[str, list[str]], runs: int) -> None:
+def _check_scores(part: JsonValue, played: Mapping[str, list[str]], runs: int) -> None:
     """Check that each entry has one score for each metric of its kind."""
     expected: dict[tuple[str, str, str], int] = {}  # and in how many cases, at most
     for case, entries in played.items():
@@ -307,7 +307,9 @@ def _check_scores(part: Part, played: Mapping[str, list[str]], runs: int) -> Non
         most = left.pop((kind, entry, metric))
         parts["baseline"].text((dict(zip(KINDS, BASELINES, strict=True))[kind],))
         n_cases = parts["cases"].whole(least=0, most=most)
-        ends = Part(row.path, row.place, [row.value[name] for name in ("score", "low", "high")])
+        ends = JsonValue(
+            row.path, row.place, [row.value[name] for name in ("score", "low", "high")]
+        )
         ends.interval(runs if n_cases else 0, signed=metric in SIGNED)
     if left:
         kind, entry, metric = next(iter(left))
@@ -320,7 +322,7 @@ def _of_metrics(metrics: tuple[str, ...]) -> tuple[str, str]:
     return KINDS[place], BASELINES[place]
 
 
-def _check_reversals(part: Part) -> None:
+def _check_reversals(part: JsonValue) -> None:
     """Check that each pair of metrics is there once."""
     pairs = {*combinations(METRICS, 2), *combinations(META_METRICS, 2)}
     for row in part.items():

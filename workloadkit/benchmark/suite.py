@@ -37,7 +37,7 @@ LOAD = 0.8
 
 
 @dataclass(frozen=True)
-class Workload:
+class SuiteWorkload:
     """A workload of the suite; each run draws its own.
 
     Parameters
@@ -167,24 +167,30 @@ ARCHIVE = {
 
 
 @cache
-def workloads() -> dict[str, Workload]:
+def workloads() -> dict[str, SuiteWorkload]:
     """Return the workloads that need no files, by name."""
     types = {name: partial(_micro, (name,)) for name in TYPES}
     mixed, sample = partial(_micro, tuple(TYPES)), partial(_resampled, "")
     procs = _log("").header.procs or 0
     found = [
-        Workload("compute", "bags of small, long jobs", PROCS, types["compute"]),
-        Workload("communication", "large, tightly coupled jobs", PROCS, types["communication"]),
-        Workload("device", "short jobs that hold a device's processors", PROCS, types["device"]),
-        Workload("mixed", "all three types", PROCS, mixed, reacting=True),
-        Workload("lublin", "model of Lublin and Feitelson, estimates of Tsafrir", PROCS, _lublin),
-        Workload("cirne", "model of Cirne and Berman", PROCS, _cirne),
-        Workload("sample", "built-in sample, resampled", procs, sample, reacting=True),
+        SuiteWorkload("compute", "bags of small, long jobs", PROCS, types["compute"]),
+        SuiteWorkload(
+            "communication", "large, tightly coupled jobs", PROCS, types["communication"]
+        ),
+        SuiteWorkload(
+            "device", "short jobs that hold a device's processors", PROCS, types["device"]
+        ),
+        SuiteWorkload("mixed", "all three types", PROCS, mixed, reacting=True),
+        SuiteWorkload(
+            "lublin", "model of Lublin and Feitelson, estimates of Tsafrir", PROCS, _lublin
+        ),
+        SuiteWorkload("cirne", "model of Cirne and Berman", PROCS, _cirne),
+        SuiteWorkload("sample", "built-in sample, resampled", procs, sample, reacting=True),
     ]
     return {one.name: one for one in found}
 
 
-def archived(folder: Path) -> dict[str, Workload]:
+def archived(folder: Path) -> dict[str, SuiteWorkload]:
     """Return the workloads from the logs in a folder that are those of the archive.
 
     Warns
@@ -208,7 +214,9 @@ def archived(folder: Path) -> dict[str, Workload]:
             )
             continue
         summary = f"{log.name}, resampled"
-        found[name] = Workload(name, summary, log.procs, partial(_resampled, path), reacting=True)
+        found[name] = SuiteWorkload(
+            name, summary, log.procs, partial(_resampled, path), reacting=True
+        )
     return found
 
 
@@ -227,7 +235,7 @@ class Case:
     ----------
     workload, system, users : str
         Names.
-    source : Workload or str
+    source : SuiteWorkload or str
         What draws the runs; for a metasystem the type of its meta jobs.
     """
 
@@ -274,7 +282,7 @@ def cases(folder: Path | None = None, chosen: Iterable[str] = ()) -> list[Case]:
     ParameterError
         For an unknown name.
     """
-    sources: Mapping[str, Workload] = workloads() | (archived(folder) if folder else {})
+    sources: Mapping[str, SuiteWorkload] = workloads() | (archived(folder) if folder else {})
     found = [
         Case(name, system, users, one)
         for name, one in sources.items()

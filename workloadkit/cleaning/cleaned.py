@@ -17,7 +17,7 @@ from workloadkit.header import Header
 from workloadkit.io.files import Source
 from workloadkit.io.lines import line_blocks
 from workloadkit.io.swf.reading import MAX_COMMENT_LINES
-from workloadkit.select import Condition, Jobs, parse
+from workloadkit.select import Condition, LogJobs, parse
 from workloadkit.trace import Trace, check_trace, lost_predecessors
 
 # Filters that select jobs to remove, in the syntax of the Parallel Workloads Archive.
@@ -109,7 +109,7 @@ class Filter(Displayed):
         [False, True, False]
         """
         check_trace(trace)
-        return self.condition.of(Jobs(trace, as_coded=True)).yes
+        return self.condition.of(LogJobs(trace, as_coded=True)).yes
 
 
 CLEANED = "; Note: THIS IS A CLEANED VERSION OF THE LOG!"

@@ -124,7 +124,7 @@ def study(
     where it is known.
     """
     from workloadkit.analysis.reproduction import (
-        Keeping,
+        KeptResults,
         choose,
         data_folder,
         find_logs,
@@ -164,7 +164,7 @@ def study(
         found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
         for findings in found:
             _write_pages(findings, out)
-        keeping = Keeping(out, until, {})
+        keeping = KeptResults(out, until, {})
         for each, logs in here:
             is_random = each.runs is not None or len(here) == 1
             how = {"runs": runs, "rng": seed} if is_random else {}

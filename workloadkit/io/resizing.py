@@ -20,7 +20,7 @@ _SPREAD = "resized and suspended: the suspension is spread over all sizes"
 _OF_THE_WHOLE = ("cpu", "memory", "energy", "suspended")  # recorded for the last part only
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """What a job had in a part of its run, between two changes of its size.
 
     Parameters
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 def split_runs(
-    table: pd.DataFrame, parts: Iterable[Part], records: Records, *, by: NDArray, alone: str
+    table: pd.DataFrame, parts: Iterable[RunPart], records: Records, *, by: NDArray, alone: str
 ) -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Replace the runs of resized jobs by their parts.
 
@@ -56,7 +56,7 @@ def split_runs(
     ----------
     table : DataFrame
         Records of whole runs; the size is that at the end, unless a part contains it.
-    parts : iterable of Part
+    parts : iterable of RunPart
     records : Records
         Counts the records of parts that are not used.
     by : ndarray, shape (n_records,)
@@ -70,7 +70,7 @@ def split_runs(
     places : ndarray of int64
         Lines of the runs with a part.
     """
-    of_run: dict[tuple[str, float], list[Part]] = {}
+    of_run: dict[tuple[str, float], list[RunPart]] = {}
     known: set[tuple[object, ...]] = set()
     for part in parts:
         same = (*part[1:6], part.node_list)
@@ -81,7 +81,7 @@ def split_runs(
             of_run.setdefault((part.id, part.start), []).append(part)
     rows, repeated = _rows_of(table, of_run)
     places = table["place"].to_numpy()
-    split: list[tuple[int, Part]] = []
+    split: list[tuple[int, RunPart]] = []
     unknown = []
     for run, some in of_run.items():
         row = rows.get(run)
@@ -118,7 +118,7 @@ def _rows_of(
     return rows, np.array(repeated, np.int64)
 
 
-def _fitting(some: Sequence[Part], whole: pd.Series, lasted: float) -> list[Part] | None:
+def _fitting(some: Sequence[RunPart], whole: pd.Series, lasted: float) -> list[RunPart] | None:
     """Return the parts of a run from its start to its end; None if some are missing or wrong."""
     last = max((part for part in some if part.ends == inf), default=None)
     changes = sorted((part for part in some if part.ends != inf), key=lambda part: part[3:5])
@@ -139,10 +139,10 @@ def _fitting(some: Sequence[Part], whole: pd.Series, lasted: float) -> list[Part
 _SIZE = ("procs", "nodes", "gpus", "node_list")
 
 
-def _as_records(table: pd.DataFrame, split: list[tuple[int, Part]], by: NDArray) -> pd.DataFrame:
+def _as_records(table: pd.DataFrame, split: list[tuple[int, RunPart]], by: NDArray) -> pd.DataFrame:
     """Return parts as records, the last of each run with what is recorded for the whole."""
     rows, parts = zip(*split, strict=True)
-    part = pd.DataFrame(parts, columns=Part._fields)
+    part = pd.DataFrame(parts, columns=RunPart._fields)
     found = table.take(rows).reset_index(drop=True)
     last = np.isinf(part["ends"])
     run, end = found["run"], found["end"]

@@ -144,7 +144,7 @@ _LONGEST_TEXT = 4096
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class Part:
+class JsonValue:
     """A value with its place in a file, for messages."""
 
     def __init__(self, path: str, place: str, value: Any) -> None:
@@ -163,14 +163,16 @@ class Part:
             self.refuse(f"is not {_CALLED[kind]}")
         return self.value
 
-    def member(self, name: str) -> "Part":
+    def member(self, name: str) -> "JsonValue":
         """Return a member of an object."""
         given, place = self.of(dict), f"{self.place}.{cut(name)}".lstrip(".")
         if name not in given:
             raise FormatError(self.path, "is missing", field=place)
-        return Part(self.path, place, given[name])
+        return JsonValue(self.path, place, given[name])
 
-    def members(self, required: Iterable[str], optional: Iterable[str] = ()) -> dict[str, "Part"]:
+    def members(
+        self, required: Iterable[str], optional: Iterable[str] = ()
+    ) -> dict[str, "JsonValue"]:
         """Return the members of an object, which has these and no others."""
         given, known = self.of(dict), [*required, *optional]
         for name in required:
@@ -184,17 +186,18 @@ class Part:
                 )
         return {name: self.member(name) for name in given}
 
-    def named(self) -> dict[str, "Part"]:
+    def named(self) -> dict[str, "JsonValue"]:
         """Return the members of an object by names, of which there is at least one."""
         given = self.of(dict)
         if not given:
             self.refuse("is empty")
         return {name: self.member(name) for name in given}
 
-    def items(self) -> list["Part"]:
+    def items(self) -> list["JsonValue"]:
         """Return the items of a list."""
         return [
-            Part(self.path, f"{self.place}[{i}]", value) for i, value in enumerate(self.of(list))
+            JsonValue(self.path, f"{self.place}[{i}]", value)
+            for i, value in enumerate(self.of(list))
         ]
 
     def text(self, known: Iterable[str] | None = None) -> str:

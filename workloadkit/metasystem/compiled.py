@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.kernels import sending
 from workloadkit.metasystem.kernels.slots import Line
-from workloadkit.metasystem.kernels.streams import Streams, StreamsAt, Table
+from workloadkit.metasystem.kernels.streams import ArrivingJobs, Streams, StreamsAt
 from workloadkit.metasystem.policies import MetaPolicy
-from workloadkit.metasystem.prepared import MetaJobs, Prepared, PreparedSite, Served
+from workloadkit.metasystem.prepared import MetaJobs, MetaOutcome, Prepared, PreparedSite
 from workloadkit.simulation.compiled.state import State, never
-from workloadkit.simulation.orders import ARRIVAL, Order, settled
+from workloadkit.simulation.orders import ARRIVAL, FixedOrder, settled
 from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.workload import Workload
 
 
-def play_compiled(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
+def play_compiled(prepared: Prepared, policies: Sequence[MetaPolicy]) -> MetaOutcome:
     """Simulate a metasystem in the compiled engine.
 
     Raises
@@ -74,7 +74,7 @@ class CompiledMetasystem:
         """Continue the sites whose policies have requested a return; return whether any has."""
         return sum(site.go_on() for site in self.sites) > 0
 
-    def served(self) -> Served:
+    def served(self) -> MetaOutcome:
         """Return where and when the jobs started.
 
         Raises
@@ -98,10 +98,10 @@ class CompiledMetasystem:
             where[meta], start[meta] = site.place, starts[~local]
         nothing = np.zeros(n_jobs, np.int64)
         held = nothing.astype(dtype)
-        return Served(self.prepared, where, start, local_starts, nothing, held)
+        return MetaOutcome(self.prepared, where, start, local_starts, nothing, held)
 
 
-def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Grid:
+def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.MetaState:
     """Return the tables of all sites, before their states exist."""
     jobs, sites = prepared.jobs, prepared.sites
     n_sites, n_jobs, dtype = len(sites), jobs.number.size, jobs.submit.dtype
@@ -111,7 +111,7 @@ def _new_grid(prepared: Prepared, policies: Sequence[MetaPolicy]) -> sending.Gri
     orders = [_order(each) for each in sites]
     in_line = room if any(order.code != ARRIVAL for order in orders) else 0
     by_scheduler = len(policies), n_sites
-    return sending.Grid(
+    return sending.MetaState(
         functions=np.zeros(n_sites, np.int64),
         memories=np.zeros(n_sites, np.int64),
         at=np.zeros(n_sites, StreamsAt(dtype).memory.dtype).view(np.recarray),
@@ -182,12 +182,12 @@ class _CompiledSite:
     place : int
     prepared : PreparedSite
     jobs : MetaJobs
-    grid : sending.Grid
+    grid : sending.MetaState
         Its rows are shared with the state.
     """
 
     def __init__(
-        self, place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid
+        self, place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.MetaState
     ) -> None:
         self.place, self.grid, self.name = place, grid, prepared.site.name
         self.n_local, self.policy = prepared.workload.job.size, prepared.policy.name
@@ -204,7 +204,7 @@ class _CompiledSite:
 
     def _enter(self) -> None:
         """Let the kernels know the state."""
-        self._entry = sending.Entry(self.state)
+        self._entry = sending.NativeSite(self.state)
         self.grid.functions[self.place] = self._entry.function
         self.grid.memories[self.place] = self._entry.memory
 
@@ -224,15 +224,15 @@ class _CompiledSite:
 
 
 def _streams(
-    place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.Grid, n_rows: int
+    place: int, prepared: PreparedSite, jobs: MetaJobs, grid: sending.MetaState, n_rows: int
 ) -> Streams:
     """Return the two streams of a site."""
     w, dtype = prepared.workload, grid.submit.dtype
     unknown = np.full(jobs.number.size, -1, np.int64)
     run, estimate = jobs.run[place], jobs.estimate[place]
     return Streams(
-        Table(w.submit, w.run, w.estimate, w.procs, w.user, w.queue, w.job),
-        Table(jobs.submit, run, estimate, jobs.procs, jobs.user, unknown, jobs.number),
+        ArrivingJobs(w.submit, w.run, w.estimate, w.procs, w.user, w.queue, w.job),
+        ArrivingJobs(jobs.submit, run, estimate, jobs.procs, jobs.user, unknown, jobs.number),
         grid.inbox_time[place],
         grid.inbox_job[place],
         np.empty(n_rows, np.int64),
@@ -248,7 +248,7 @@ def _streams(
     )
 
 
-def _order(prepared: PreparedSite) -> Order:
+def _order(prepared: PreparedSite) -> FixedOrder:
     """Return the order of the queue of a site."""
     policy = prepared.policy
     return settled("arrival") if prepared.key is None else settled(policy.order, policy.numbers)

@@ -17,7 +17,7 @@ from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, WorkloadError, plural, quoted
 from workloadkit.metasystem.plain_sites import SiteSimulation, Submissions
 from workloadkit.metasystem.policies import MetaPolicy
-from workloadkit.metasystem.prepared import Links, Prepared, Served
+from workloadkit.metasystem.prepared import Links, MetaOutcome, Prepared
 from workloadkit.metasystem.rehearsal import ModelledSite
 from workloadkit.metasystem.views import MetaJob, SiteView
 
@@ -32,7 +32,7 @@ class _Broker(NamedTuple):
     views: Sequence[SiteView]
 
 
-def play_plain(prepared: Prepared, policies: Sequence[MetaPolicy]) -> Served:
+def play_plain(prepared: Prepared, policies: Sequence[MetaPolicy]) -> MetaOutcome:
     """Simulate a metasystem in plain Python."""
     return _Metasystem(prepared, policies).play()
 
@@ -86,7 +86,7 @@ class _Metasystem:
         self.parts_of: dict[int, range] = {}
         self.released: dict[int, list[range]] = {}  # jobs that wait until another one runs
 
-    def play(self) -> Served:
+    def play(self) -> MetaOutcome:
         """Run to the last event.
 
         Raises
@@ -112,13 +112,13 @@ class _Metasystem:
             )
         return self._served()
 
-    def _served(self) -> Served:
+    def _served(self) -> MetaOutcome:
         """Return how the jobs were served, those that were submitted."""
         jobs = self.jobs
         order = np.lexsort((jobs.number, jobs.scheduler, jobs.submit))
         order = order[self.is_submitted[order]]
         sites, local_starts = zip(*(site.served() for site in self.sites), strict=True)
-        return Served(
+        return MetaOutcome(
             replace(self.prepared, sites=sites, jobs=jobs.take(order)),
             self.site[order],
             self.start[order],

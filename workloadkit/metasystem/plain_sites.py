@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import MAX_PROCS
-from workloadkit.metasystem.plan import Forecast, Plan, QueueByKey
+from workloadkit.metasystem.plan import Forecast, QueueByKey, SitePlan
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite, PreparedSource
 from workloadkit.metasystem.rehearsal import Rehearsed, new_scheduler
 from workloadkit.metasystem.site_machines import ReservingMachine
@@ -52,7 +52,7 @@ class MetaUser(User):
         self.ended(job.row - self.first, self.now)
 
 
-class Events(EventQueue):
+class SiteEvents(EventQueue):
     """The events of a site, of which the time of the next one can be read."""
 
     def next_time(self, jobs_wait: bool) -> Any:
@@ -88,14 +88,14 @@ class Submissions(Simulation):
     jobs : MetaJobs
     """
 
-    _events: Events
+    _events: SiteEvents
 
     def __init__(self, place: int, prepared: PreparedSource, jobs: MetaJobs) -> None:
         self.prepared = prepared
         seed, first = prepared.seed, np.flatnonzero((jobs.source == place) & (jobs.part == 0))
         users = prepared.users.plain(np.random.default_rng(seed).spawn(1)[0])  # as in `simulate`
         super().__init__(Machine(MAX_PROCS), Scheduler(), users, rng=np.random.default_rng(seed))
-        self._events = Events()
+        self._events = SiteEvents()
         self._wake_ups: list[Event] = []
         self._submitted: list[Job] = []
         #: The first part of each job, by its place.
@@ -162,7 +162,7 @@ class SiteSimulation(Simulation):
             overrun=prepared.rules.overrun,
             rng=np.random.default_rng(prepared.rules.seed),
         )
-        self._events: Events = Events()
+        self._events: SiteEvents = SiteEvents()
         self.sent: dict[int, tuple[Job, int]] = {}  # of a meta job: job, serial of its arrival
         self.started: list[int] = []  # meta jobs that started in this instant
         self.holding: dict[int, Job] = {}  # parts that hold their processors, idle
@@ -299,7 +299,7 @@ class SiteSimulation(Simulation):
             return lambda: now_only
         running = [(end, job.procs) for end, _, job in self.planned_ends]
         accepted = list(getattr(self.hardware, "accepted", {}).values())
-        plan = partial(Plan, now, self.hardware.level.free, running, accepted=accepted)
+        plan = partial(SitePlan, now, self.hardware.level.free, running, accepted=accepted)
         waiting, first = self.scheduler.queue, self.first
         if key is not None:
             line = [

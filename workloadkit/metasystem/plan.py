@@ -1,7 +1,7 @@
 """Predicted starts at a site, from what it publishes.
 
 A prediction supposes that all jobs run for their estimates, and that no job arrives but those that
-the meta-scheduler has sent itself. `Plan` and `QueueByKey` know the order of the queue;
+the meta-scheduler has sent itself. `SitePlan` and `QueueByKey` know the order of the queue;
 `workloadkit.metasystem.rehearsal` lets the scheduler of the site itself decide.
 """
 
@@ -54,7 +54,7 @@ class Forecast(Protocol):
         """Return the start of one of the jobs that arrive, given in the order of arrival. [s]."""
 
 
-class Plan:
+class SitePlan:
     """Planned free processors of a site.
 
     Parameters
@@ -75,7 +75,7 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(0, 2, running=[(10, 2)], waiting=[(4, 5, None), (2, 10, None)])
+    >>> plan = SitePlan(0, 2, running=[(10, 2)], waiting=[(4, 5, None), (2, 10, None)])
     >>> plan.steps()
     [(0, 0), (10, 0), (15, 4)]
     >>> plan.earliest(1, 5), plan.earliest(1, 5, after=20)
@@ -173,7 +173,7 @@ class QueueByKey:
 
     Parameters
     ----------
-    plan : Plan
+    plan : SitePlan
         Without the waiting jobs.
     waiting : sequence of VisibleJob
         In the order of arrival.
@@ -187,7 +187,7 @@ class QueueByKey:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SitePlan,
         waiting: Sequence[VisibleJob],
         key: Callable[[VisibleJob], float],
         first: Any,

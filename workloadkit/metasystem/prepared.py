@@ -251,7 +251,7 @@ class Prepared:
             return calibrate(each.trace, each.policy, settings)
 
 
-class Served(NamedTuple):
+class MetaOutcome(NamedTuple):
     """How the jobs of a metasystem were served.
 
     Parameters

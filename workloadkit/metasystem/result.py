@@ -12,7 +12,7 @@ from workloadkit import __version__, metrics
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.metasystem.policies import MetaPolicy
-from workloadkit.metasystem.prepared import Prepared, PreparedSite, Served
+from workloadkit.metasystem.prepared import MetaOutcome, Prepared, PreparedSite
 from workloadkit.metasystem.sources import JobSource
 from workloadkit.parameters import describe
 from workloadkit.provenance import plain
@@ -39,11 +39,11 @@ class MetaSchedule(Displayed):
     ----------
     policies : sequence of MetaPolicy
         One for each meta-scheduler.
-    served : Served
+    served : MetaOutcome
     """
 
     policies: Sequence[MetaPolicy]
-    served: Served
+    served: MetaOutcome
 
     @property
     def prepared(self) -> Prepared:

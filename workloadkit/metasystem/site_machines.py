@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workloadkit.errors import ParameterError
 from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.metasystem.checks import InvalidFieldError
-from workloadkit.metasystem.plan import Plan
+from workloadkit.metasystem.plan import SitePlan
 from workloadkit.simulation.machine.described import Described, _fit_when_idle
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.plain import Machine, is_kept_at, just_after
@@ -112,10 +112,10 @@ class ReservingMachine(Machine):
         """Keep a reference to the simulation, for its running jobs."""
         self._simulation = simulation
 
-    def plan(self, now: Any) -> Plan:
+    def plan(self, now: Any) -> SitePlan:
         """Return the processors that running jobs and reservations leave free over time."""
         running = [(end, job.procs) for end, _, job in self._simulation.planned_ends]
-        plan = Plan(now, self.level.free, running)
+        plan = SitePlan(now, self.level.free, running)
         for begin, duration, procs in self.accepted.values():
             plan.take(begin, procs, duration)
         return plan

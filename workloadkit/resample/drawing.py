@@ -11,7 +11,13 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.provenance import noted
 from workloadkit.resample.planning import ResamplingPlan
-from workloadkit.resample.pools import LONG_TERM_USER, RARE_USER, TEMPORARY_USER, Pieces, Pools
+from workloadkit.resample.pools import (
+    LONG_TERM_USER,
+    RARE_USER,
+    TEMPORARY_USER,
+    Pieces,
+    ResamplingPools,
+)
 from workloadkit.trace import Trace, check_trace
 
 
@@ -35,7 +41,7 @@ class Placements(NamedTuple):
     week: NDArray[np.int64]
 
 
-def populate(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Placements:
+def populate(pools: ResamplingPools, plan: ResamplingPlan, rng: np.random.Generator) -> Placements:
     """Draw the users that are present, and the weeks of their activity from which they begin."""
     parts: list[Placements] = []
     for log, rates in enumerate(plan.rates):
@@ -55,7 +61,7 @@ def populate(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Pl
 
 
 def _long_term_users(
-    pools: Pools, plan: ResamplingPlan, log: int, number: int, rng: np.random.Generator
+    pools: ResamplingPools, plan: ResamplingPlan, log: int, number: int, rng: np.random.Generator
 ) -> Placements:
     """Draw long-term users: all once before any twice; replicas are spread; all regenerate."""
     pool = pools.members.drawable(log, LONG_TERM_USER)
@@ -80,7 +86,7 @@ def _long_term_users(
 
 
 def _times(
-    pools: Pools, pool: NDArray[np.int64], number: int
+    pools: ResamplingPools, pool: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
     """Return the guaranteed number of copies of each member, and the weights for the rest."""
     weights = _weights(pools, pool)
@@ -91,7 +97,9 @@ def _times(
     return times.astype(np.int64), np.maximum(expected - times, 0)
 
 
-def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Generator) -> Placements:
+def _present_users(
+    pools: ResamplingPools, log: int, expected: float, rng: np.random.Generator
+) -> Placements:
     """Draw temporary users within their activity at the begin of the new log."""
     pool = pools.members.drawable(log, TEMPORARY_USER)
     n_weeks = pools.members.n_weeks[pool]
@@ -102,7 +110,11 @@ def _present_users(pools: Pools, log: int, expected: float, rng: np.random.Gener
 
 
 def _arriving_users(
-    pools: Pools, plan: ResamplingPlan, log: int, expected: float, rng: np.random.Generator
+    pools: ResamplingPools,
+    plan: ResamplingPlan,
+    log: int,
+    expected: float,
+    rng: np.random.Generator,
 ) -> Placements:
     """Draw temporary users, and rare behaviours among them, for each week after the first.
 
@@ -169,7 +181,7 @@ def choose_each(
     return np.array(drawn, dtype=np.int64)
 
 
-def _weights(pools: Pools, pool: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _weights(pools: ResamplingPools, pool: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the weights of a pool's members; None if all are equal."""
     weights = pools.members.weight[pool]
     return None if (weights == weights[:1]).all() else weights
@@ -196,12 +208,12 @@ class Draw:
     placements: Placements
 
 
-def draw(pools: Pools, plan: ResamplingPlan, rng: np.random.Generator) -> Draw:
+def draw(pools: ResamplingPools, plan: ResamplingPlan, rng: np.random.Generator) -> Draw:
     """Draw a new log.
 
     Parameters
     ----------
-    pools : Pools
+    pools : ResamplingPools
     plan : ResamplingPlan
     rng : Generator
     """
@@ -240,7 +252,7 @@ def _order(submit: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _whole_users(
-    pools: Pools, plan: ResamplingPlan, placements: Placements
+    pools: ResamplingPools, plan: ResamplingPlan, placements: Placements
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return job, placement and week offset of the jobs within the weeks of the new log."""
     member, week = placements.member, placements.week
@@ -262,7 +274,7 @@ def _expand(
 
 
 def _mixed_pieces(
-    pools: Pools, pieces: Pieces, placements: Placements, rng: np.random.Generator
+    pools: ResamplingPools, pieces: Pieces, placements: Placements, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Move each piece of each placement to a uniformly drawn week of its user, cyclically."""
     member, week = placements.member, placements.week
@@ -285,7 +297,7 @@ _RARE_LABEL = "RareUsers"
 
 
 def assemble(
-    pools: Pools,
+    pools: ResamplingPools,
     drawn: Draw,
     *,
     user: NDArray[np.int64] | None = None,
@@ -296,7 +308,7 @@ def assemble(
 
     Parameters
     ----------
-    pools : Pools
+    pools : ResamplingPools
     drawn : Draw
     user : ndarray of int, shape (n_jobs,), optional
         Users of the jobs. By default incarnations are numbered 1, 2, … in order of first jobs.
@@ -354,7 +366,7 @@ def _users(drawn: Draw) -> NDArray[np.int64]:
     return number[incarnation]
 
 
-def _preceding(pools: Pools, drawn: Draw) -> dict[str, NDArray]:
+def _preceding(pools: ResamplingPools, drawn: Draw) -> dict[str, NDArray]:
     """Return fields 17 and 18: unknown unless the preceding job is in the same placement."""
     n_jobs = drawn.job.size
     preceding, think_time = np.full(n_jobs, UNKNOWN), np.full(n_jobs, np.nan)

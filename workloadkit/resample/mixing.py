@@ -11,7 +11,7 @@ from workloadkit.errors import ParameterError, WorkloadError, check_number, plur
 from workloadkit.fields import MAX_PROCS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.record_fields import BY_NAME
-from workloadkit.resample.pools import Pools
+from workloadkit.resample.pools import ResamplingPools
 from workloadkit.trace import Columns, Trace
 
 if TYPE_CHECKING:
@@ -79,12 +79,14 @@ def _joined_sidecars(traces: Sequence[Trace]) -> "pd.DataFrame | None":
     return with_kinds("the joined side-cars", joined)
 
 
-def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -> Pools:
+def fit_machine(
+    pools: ResamplingPools, procs: int | None = None, rescale: bool = False
+) -> ResamplingPools:
     """Adapt the pools to one machine.
 
     Parameters
     ----------
-    pools : Pools
+    pools : ResamplingPools
     procs : int, optional
         Processors of the machine; by default those of the largest machine in the logs.
     rescale : bool, default False
@@ -93,7 +95,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
 
     Returns
     -------
-    Pools
+    ResamplingPools
         The header's MaxProcs is the machine. With several logs, groups, executables, queues and
         partitions of each log get separate numbers, which follow those of the previous logs; a
         note records the offsets.
@@ -140,7 +142,7 @@ def fit_machine(pools: Pools, procs: int | None = None, rescale: bool = False) -
     return replace(pools, logs=logs, trace=trace.with_columns(**columns))
 
 
-def _factor(pools: Pools, log: int, machine: int | None) -> float:
+def _factor(pools: ResamplingPools, log: int, machine: int | None) -> float:
     own = pools.logs[log].header.procs
     if not own or not machine:
         raise WorkloadError(
@@ -156,7 +158,7 @@ def _rescaled(sizes: NDArray, factor: NDArray) -> NDArray[np.float64]:
 
 
 def _check_sizes(
-    pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], machine: int
+    pools: ResamplingPools, columns: dict[str, NDArray], log: NDArray[np.int64], machine: int
 ) -> None:
     """Check that no job needs more processors than the machine has."""
     used, requested = (columns[name] for name in _SIZES)
@@ -172,7 +174,7 @@ def _check_sizes(
 
 
 def _number_apart(
-    pools: Pools, columns: dict[str, NDArray], log: NDArray[np.int64], header: Header
+    pools: ResamplingPools, columns: dict[str, NDArray], log: NDArray[np.int64], header: Header
 ) -> Header:
     """Separate the numbers of the logs by offsets."""
     raised = np.zeros((len(pools.logs), len(NUMBERED)), np.int64)

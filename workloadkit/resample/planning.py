@@ -16,7 +16,7 @@ from workloadkit.resample.pools import (
     RARE_USER,
     TEMPORARY_USER,
     USER_CLASSES,
-    Pools,
+    ResamplingPools,
     user_table,
 )
 from workloadkit.settings.resampling import Resample, Start
@@ -80,7 +80,7 @@ class ResamplingPlan:
     start: Start
 
 
-def make_plan(pools: Pools, settings: Resample) -> ResamplingPlan:
+def make_plan(pools: ResamplingPools, settings: Resample) -> ResamplingPlan:
     """Plan a new log.
 
     Raises
@@ -111,7 +111,7 @@ def make_plan(pools: Pools, settings: Resample) -> ResamplingPlan:
     )
 
 
-def _rates(pools: Pools, settings: Resample) -> tuple[Rates, ...]:
+def _rates(pools: ResamplingPools, settings: Resample) -> tuple[Rates, ...]:
     """Return the numbers of users for each log; given totals are divided like the defaults."""
     members, load = pools.members, settings.load
     long_term_users = settings.long_term_users
@@ -163,7 +163,7 @@ def _shared_out(total: int | None, pools: list[int], load: float) -> list[int]:
     return numbers
 
 
-def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
+def _share_of_rare(pools: ResamplingPools, per_week: float, arrivals: float) -> float:
     """Return the probability that an arriving temporary user is a rare behaviour."""
     if per_week > arrivals:
         raise ParameterError(
@@ -175,7 +175,7 @@ def _share_of_rare(pools: Pools, per_week: float, arrivals: float) -> float:
     return per_week / arrivals if per_week else 0.0
 
 
-def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) -> None:
+def _check_number_of_jobs(pools: ResamplingPools, weeks: float, rates: tuple[Rates, ...]) -> None:
     """Check that the new log is not too large."""
     members = pools.members
     n_jobs = n_users = 0.0
@@ -204,12 +204,12 @@ def _check_number_of_jobs(pools: Pools, weeks: float, rates: tuple[Rates, ...]) 
 Weights = Mapping[int, float] | Mapping[str, float] | Callable[["pd.Series"], float]
 
 
-def weigh(pools: Pools, traces: Sequence[Trace], weights: Weights) -> Pools:
+def weigh(pools: ResamplingPools, traces: Sequence[Trace], weights: Weights) -> ResamplingPools:
     """Set the weights with which users of the pools are drawn.
 
     Parameters
     ----------
-    pools : Pools
+    pools : ResamplingPools
     traces : sequence of Trace
         The logs of the pools.
     weights : mapping or callable

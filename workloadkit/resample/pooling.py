@@ -19,7 +19,7 @@ from workloadkit.errors import (
 from workloadkit.fields import MAX_TIME, NAMES, UNKNOWN
 from workloadkit.preceding import find_preceding
 from workloadkit.resample.mixing import joined_logs
-from workloadkit.resample.pools import Members, Pieces, PooledLog, Pools
+from workloadkit.resample.pools import Members, Pieces, PooledLog, ResamplingPools
 from workloadkit.sessions import label_jobs
 from workloadkit.settings.resampling import Classify, Resample, Unit
 from workloadkit.trace import Columns, Trace, check_ascending, list_of_logs
@@ -45,7 +45,7 @@ class _LogPools(NamedTuple):
     notes: list[str]
 
 
-def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Pools:
+def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> ResamplingPools:
     """Divide the users of one or several logs into pools; parameters as of `resample`.
 
     Raises
@@ -276,7 +276,7 @@ def _before(trace: Trace, row: NDArray[np.int64], member: NDArray[np.int64]) -> 
     return np.where(own, found, -1)
 
 
-def _joined(parts: Sequence[_LogPools], unit: Unit) -> Pools:
+def _joined(parts: Sequence[_LogPools], unit: Unit) -> ResamplingPools:
     """Concatenate the pools of several logs."""
     sizes = [part.row.size for part in parts]
     begins = np.cumsum([0, *sizes[:-1]])
@@ -302,7 +302,7 @@ def _joined(parts: Sequence[_LogPools], unit: Unit) -> Pools:
     week = np.floor(time / WEEK).astype(np.int64)
     member = np.repeat(np.arange(members.log.size), members.n_jobs)
     stride = int(members.n_weeks.max()) + 1
-    return Pools(
+    return ResamplingPools(
         logs=tuple(part.log for part in parts),
         members=members,
         row=join("row"),

@@ -120,7 +120,7 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Pools:
+class ResamplingPools:
     """Data of one or several logs for drawing new ones; built once and then only read.
 
     Jobs are in the order of the members, those of a member in the order of the log.

@@ -15,7 +15,7 @@ from workloadkit.resample.drawing import assemble, draw
 from workloadkit.resample.mixing import fit_machine
 from workloadkit.resample.planning import ResamplingPlan, make_plan, weigh
 from workloadkit.resample.pooling import make_pools, triples
-from workloadkit.resample.pools import Pools
+from workloadkit.resample.pools import ResamplingPools
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, list_of_logs
@@ -176,12 +176,12 @@ class Resampling:
 
     Parameters
     ----------
-    pools : Pools
+    pools : ResamplingPools
     plan : ResamplingPlan
     settings : Resample
     """
 
-    pools: Pools
+    pools: ResamplingPools
     plan: ResamplingPlan
     settings: Resample
 

@@ -46,7 +46,7 @@ _WIDTH = 80  # of the printed table
 
 
 @dataclass(frozen=True)
-class Finding:
+class ViolatedRule:
     """A rule that a log violates.
 
     Parameters
@@ -100,7 +100,7 @@ class Validation(Displayed):
         Number of job lines, including the parts of checkpointed jobs.
     rules : int
         Number of rules checked.
-    findings : tuple of Finding
+    findings : tuple of ViolatedRule
         Violated rules: errors first, then warnings and notes.
     """
 
@@ -108,7 +108,7 @@ class Validation(Displayed):
     jobs: int
     records: int
     rules: int
-    findings: tuple[Finding, ...]
+    findings: tuple[ViolatedRule, ...]
 
     @property
     def holds(self) -> bool:
@@ -135,7 +135,7 @@ class Validation(Displayed):
         """Return whether no rule of severity error is violated."""
         return self.holds
 
-    def __getitem__(self, rule: str) -> Finding:
+    def __getitem__(self, rule: str) -> ViolatedRule:
         """Return the finding of a violated rule.
 
         Raises
@@ -270,7 +270,7 @@ def validate(trace: Trace) -> Validation:
         invalid="ignore", over="ignore"
     ):  # columns built by hand may have infinite times
         found = [
-            Finding(
+            ViolatedRule(
                 rule.name,
                 breach.severity or rule.severity,
                 breach.count,

@@ -55,7 +55,7 @@ class FieldComparison:
     def __str__(self) -> str:
         return f"{_WRITTEN.get(self.field, self.field)}{self.operator}{written(self.value)}"
 
-    def of(self, jobs: "Jobs") -> Truth:
+    def of(self, jobs: "LogJobs") -> Truth:
         """Return for which jobs the comparison is true and false."""
         if isinstance(self.value, str):
             truth = jobs.named(self.field, self.value, self.at)
@@ -88,7 +88,7 @@ class OneOf:
         items = ", ".join(map(written, self.items))
         return f"{_WRITTEN.get(self.field, self.field)} in ({items})"
 
-    def of(self, jobs: "Jobs") -> Truth:
+    def of(self, jobs: "LogJobs") -> Truth:
         """Return for which jobs the value is in the set, and for which it is not."""
         return Junction("or", tuple(self.tests())).of(jobs)
 
@@ -112,7 +112,7 @@ class IsUnknown:
     def __str__(self) -> str:
         return f"{_WRITTEN.get(self.field, self.field)} is unknown"
 
-    def of(self, jobs: "Jobs") -> Truth:
+    def of(self, jobs: "LogJobs") -> Truth:
         """Return for which jobs the value is unknown."""
         known = jobs.known(self.field)
         return Truth(~known, known)
@@ -127,7 +127,7 @@ class Not:
     def __str__(self) -> str:
         return f"not {_bracketed(self.part)}"
 
-    def of(self, jobs: "Jobs") -> Truth:
+    def of(self, jobs: "LogJobs") -> Truth:
         """Return for which jobs the negation is true and false."""
         truth = self.part.of(jobs)
         return Truth(truth.no, truth.yes)
@@ -143,7 +143,7 @@ class Junction:
     def __str__(self) -> str:
         return f" {self.word} ".join(map(_bracketed, self.parts))
 
-    def of(self, jobs: "Jobs") -> Truth:
+    def of(self, jobs: "LogJobs") -> Truth:
         """Return for which jobs the combination is true and false."""
         yes, no = self.parts[0].of(jobs)
         for part in self.parts[1:]:
@@ -162,7 +162,7 @@ def _bracketed(condition: Condition) -> str:
     return f"({condition})" if isinstance(condition, Junction) else str(condition)
 
 
-def period_of(condition: Condition, jobs: "Jobs") -> tuple[float, float]:
+def period_of(condition: Condition, jobs: "LogJobs") -> tuple[float, float]:
     """Return the seconds from the first to the last submission that a condition can choose."""
     if isinstance(condition, Junction):
         parts = [period_of(part, jobs) for part in condition.parts]
@@ -185,7 +185,7 @@ def period_of(condition: Condition, jobs: "Jobs") -> tuple[float, float]:
     }[condition.operator]
 
 
-class Jobs:
+class LogJobs:
     """The jobs of a log, as conditions look at them.
 
     Parameters

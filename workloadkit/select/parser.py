@@ -16,8 +16,8 @@ from workloadkit.select.conditions import (
     Condition,
     FieldComparison,
     IsUnknown,
-    Jobs,
     Junction,
+    LogJobs,
     Not,
     OneOf,
     period_of,
@@ -323,7 +323,7 @@ def choose(
     if expression is not None:
         where, dated = f"{parameter('where')}:", _has_dates(trace)
         condition = parse(expression, what=where, kinds=kinds_of(trace), coded=False, dated=dated)
-        jobs = Jobs(trace)
+        jobs = LogJobs(trace)
         keep, period = condition.of(jobs).yes, period_of(condition, jobs)
         how = [f"where {condition}"]
         place = f"where: {quoted(expression)}, character"

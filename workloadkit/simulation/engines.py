@@ -28,7 +28,7 @@ from workloadkit.simulation.workload import (
 )
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.machine.described import Part
+    from workloadkit.simulation.machine.described import GroupMachine
     from workloadkit.simulation.machine.outages import Runs
 
 
@@ -160,7 +160,9 @@ def _in_advance(predictor: Any) -> Any:
     return predictor.of_all if "of_all" in vars(newest) else None
 
 
-def joined(workload: Workload, played: "Sequence[tuple[Part, EngineResult]]") -> EngineResult:
+def joined(
+    workload: Workload, played: "Sequence[tuple[GroupMachine, EngineResult]]"
+) -> EngineResult:
     """Return the results of the machines that served the jobs of a workload."""
     if len(played) == 1:
         return played[0][1]

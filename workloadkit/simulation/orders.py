@@ -72,7 +72,7 @@ SCORE = 99
 SCORED, ARRIVED, STARTED, ENDED, RETURNED, RENEWED, LEFT = range(7)
 
 
-class Order(NamedTuple):
+class FixedOrder(NamedTuple):
     """A settled order: its index in `SETTLED` and its parameters, or a score."""
 
     code: int
@@ -198,9 +198,9 @@ def check_order(scheduler: str, name: str, known: Iterable[str]) -> None:
         )
 
 
-def settled(name: str, numbers: Any = ()) -> Order:
+def settled(name: str, numbers: Any = ()) -> FixedOrder:
     """Return a settled order by its name."""
-    return Order(list(SETTLED).index(name), np.array(numbers, np.int64))
+    return FixedOrder(list(SETTLED).index(name), np.array(numbers, np.int64))
 
 
 def varying(name: str) -> VaryingOrder:

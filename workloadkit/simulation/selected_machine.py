@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workloadkit.io.reservations import ReservationRequests
     from workloadkit.simulation.machine.described import Described
     from workloadkit.simulation.machine.outages import NumberedProcessors
-    from workloadkit.simulation.machine.shutdowns import Hold
+    from workloadkit.simulation.machine.shutdowns import UserOutage
 
 # A partition with a smaller share of the jobs causes no warning.
 _LEAST_SHARE = 0.01
@@ -69,7 +69,7 @@ class SelectedMachine(NamedTuple):
     procs : int or None
         Its processors; None where the recorded schedule needs none.
     outages : Outages or None
-    holds : sequence of Hold
+    holds : sequence of UserOutage
         Those of the outages that hit some users only.
     requests : ReservationRequests or None
     is_plain : bool
@@ -80,7 +80,7 @@ class SelectedMachine(NamedTuple):
     machine: Any
     procs: int | None
     outages: "Outages | None"
-    holds: Sequence["Hold"]
+    holds: Sequence["UserOutage"]
     requests: "ReservationRequests | None"
     is_plain: bool
 
@@ -321,7 +321,7 @@ def _outages(outages: Any, trace: Trace | None, *, recorded: bool) -> "Outages |
     return outages
 
 
-def _holds(outages: "Outages | None") -> "Sequence[Hold]":
+def _holds(outages: "Outages | None") -> "Sequence[UserOutage]":
     """Return the outages of users."""
     if outages is None:
         return []

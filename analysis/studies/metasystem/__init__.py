@@ -46,7 +46,7 @@ machines: the gain is also computed while all logs last.
 
 from collections.abc import Iterator
 
-from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, Study
+from workloadkit.analysis.reproduction import Drawing, Each, Result, Study, StudyInput
 from workloadkit.analysis.studies.metasystem import (
     applications,
     lookup,
@@ -56,7 +56,7 @@ from workloadkit.analysis.studies.metasystem import (
 )
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare meta-schedulers in all uses."""
     yield from separate.compare(plan, each)
     yield from sending.compare(plan, each)

@@ -8,8 +8,8 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
+    StudyInput,
     above,
     at_least,
     below,
@@ -18,8 +18,8 @@ from workloadkit.analysis.reproduction import (
 from workloadkit.analysis.studies.metasystem.sending import HOME, HOUR, RANDOM, table
 from workloadkit.analysis.studies.metasystem.systems import (
     FOUR,
-    Jobs,
-    Task,
+    SiteJobs,
+    SystemRuns,
     column,
     compared,
     log_of,
@@ -88,7 +88,7 @@ def graphs() -> "dict[str, Graph]":
     }
 
 
-def runs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def runs(task: SystemRuns, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the applications, once for each run of a task."""
     import pandas as pd
 
@@ -102,7 +102,7 @@ def runs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def by_scheduler(sites: list[Jobs]) -> dict[str, dict[str, float]]:
+def by_scheduler(sites: list[SiteJobs]) -> dict[str, dict[str, float]]:
     """Return the mean makespan of an application in a metasystem, by meta-scheduler. [s]."""
     from workloadkit.metasystem import JobSource, Site, simulate_metasystem
 
@@ -117,7 +117,7 @@ def by_scheduler(sites: list[Jobs]) -> dict[str, dict[str, float]]:
     }
 
 
-def by_machine(jobs: Jobs) -> dict[str, dict[str, float]]:
+def by_machine(jobs: SiteJobs) -> dict[str, dict[str, float]]:
     """Return the mean makespan of each application at a site with another machine. [s]."""
     from workloadkit.metasystem import JobSource, MetaScheduler, Site, simulate_metasystem
 
@@ -157,7 +157,7 @@ def _with_applications(
     return Metasystem(sites, [*schedulers, *others], links)
 
 
-def submits(sites: list[Jobs], every: float) -> "NDArray[np.float64]":
+def submits(sites: list[SiteJobs], every: float) -> "NDArray[np.float64]":
     """Return times from the second day on while all sites have local submissions. [s]."""
     import numpy as np
 
@@ -178,7 +178,7 @@ _USES = "Chapin, section 4.3"
 MATTERS = 10.0
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare meta-schedulers for an application, and machines for five."""
     log, found = log_of(plan, FOUR), runs_of_all(plan, each, runs, FOUR, 1)
     yield from _schedulers(log, found)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from workloadkit.analysis.reproduction import (
     Each,
     Log,
-    Part,
-    Plan,
     Result,
+    RunsOfLog,
+    StudyInput,
     at_most,
     below,
     percent_more,
@@ -38,7 +38,7 @@ EASY, LOOKED_UP, OVERALL, BEST = "EASY", "looked up", "the best over all cases",
 GOOD = 10.0
 
 
-def lookups(part: Part, rng: "np.random.Generator") -> "pd.DataFrame":
+def lookups(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Look up a scheduler for resampled logs, and simulate it, once for each run of a part."""
     import pandas as pd
 
@@ -86,7 +86,7 @@ _USES = "Chapin, section 4.3"
 _WORDS = "mean bounded slowdown under the scheduler"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the scheduler that is looked up with others, log by log."""
     import pandas as pd
 

@@ -8,8 +8,8 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
+    StudyInput,
     above,
     at_least,
     below,
@@ -24,7 +24,7 @@ from workloadkit.analysis.studies.metasystem.systems import (
     SLOWDOWN,
     WAIT,
     How,
-    Task,
+    SystemRuns,
     column,
     compared,
     log_of,
@@ -99,7 +99,7 @@ JOINED = {
 }
 
 
-def runs_of_logs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def runs_of_logs(task: SystemRuns, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the metasystem of several logs, once for each run of a task."""
     import pandas as pd
 
@@ -119,7 +119,7 @@ def runs_of_logs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def runs_of_partitions(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def runs_of_partitions(task: SystemRuns, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the metasystem of the partitions of a log, once for each run of a task."""
     import numpy as np
     import pandas as pd
@@ -163,7 +163,7 @@ def utilization(schedule: "MetaSchedule", name: str) -> float:
 _USES, _MODELS, _OURS = "Chapin, section 4.3", "Chapin, section 4.2", "no source"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the meta-schedulers in both metasystems."""
     found = {}
     for names, function in ((FOUR, runs_of_logs), ((PARTITIONED,), runs_of_partitions)):

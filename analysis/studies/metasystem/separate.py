@@ -8,8 +8,8 @@ from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Each,
     Log,
-    Plan,
     Result,
+    StudyInput,
     above,
     between,
     printed,
@@ -30,8 +30,8 @@ from workloadkit.analysis.studies.metasystem.systems import (
     PARTITIONED,
     WAIT,
     How,
-    Jobs,
-    Task,
+    SiteJobs,
+    SystemRuns,
     measured,
     served,
     sites_of_partitions,
@@ -66,7 +66,7 @@ WHOLE, CUT = "whole logs", "while all logs last"
 Values = Mapping[tuple[str, str, str], float]
 
 
-def four_logs(task: Task, rng: "np.random.Generator") -> Values:
+def four_logs(task: SystemRuns, rng: "np.random.Generator") -> Values:
     """Simulate the logs as they are, and until the first of them ends."""
     import numpy as np
 
@@ -82,7 +82,7 @@ def four_logs(task: Task, rng: "np.random.Generator") -> Values:
     return values
 
 
-def _from_zero(place: int, log: Log, rng: "np.random.Generator") -> Jobs:
+def _from_zero(place: int, log: Log, rng: "np.random.Generator") -> SiteJobs:
     """Return a log as a site, from its first submission on.
 
     The numbers of jobs order those of the same second as in the separate program: local jobs come
@@ -96,16 +96,16 @@ def _from_zero(place: int, log: Log, rng: "np.random.Generator") -> Jobs:
     submit, draw = jobs.column("submit"), rng.random(jobs.n_jobs)
     number = np.arange(jobs.n_jobs) + np.where(draw < How("").share, (place + 1) * 10**6, 0)
     jobs = jobs.with_columns(job=number, submit=submit - submit[0])
-    return Jobs(log.name, jobs.header.procs or 0, jobs, draw)
+    return SiteJobs(log.name, jobs.header.procs or 0, jobs, draw)
 
 
-def _until(jobs: Jobs, last: float) -> Jobs:
+def _until(jobs: SiteJobs, last: float) -> SiteJobs:
     """Return the jobs of a site that are submitted until a time."""
     keep = jobs.log.column("submit") <= last
     return jobs._replace(log=jobs.log.select(keep), draw=jobs.draw[keep])
 
 
-def partitions(task: Task, rng: "np.random.Generator") -> Values:
+def partitions(task: SystemRuns, rng: "np.random.Generator") -> Values:
     """Simulate the partitions of a log as it is; all jobs are meta jobs."""
     sites = sites_of_partitions(task.logs[0].read(), rng)
     found = {}
@@ -118,7 +118,7 @@ _SEPARATE, _CORRECTED, _OURS = "separate program", "separate program, corrected"
 _FORGETS = "the separate program forgets what it sent in the same second"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the logs as they are with the separate program."""
     four = _values(plan, each, four_logs, FOUR)
     for place, program in ((_SEPARATE, SEPARATE), (_CORRECTED, CORRECTED)):
@@ -151,14 +151,14 @@ def _of_partitions(log: Log, values: Values) -> Iterator[Result]:
 
 
 def _values(
-    plan: Plan,
+    plan: StudyInput,
     each: Each,
-    function: "Callable[[Task, np.random.Generator], Values]",
+    function: "Callable[[SystemRuns, np.random.Generator], Values]",
     names: tuple[str, ...],
 ) -> Values:
     """Return the values of some logs as they are; none if one of them is missing."""
     logs = tuple(log for log in plan.logs if log.name in names)
     if len(logs) < len(names):
         return {}
-    (values,) = each(function, [Task(logs, 1)])
+    (values,) = each(function, [SystemRuns(logs, 1)])
     return dict(values)

@@ -9,8 +9,8 @@ from workloadkit.analysis.reproduction import (
     Claim,
     Each,
     Log,
-    Plan,
     Result,
+    StudyInput,
     percent_more,
     sizes_of_parts,
 )
@@ -38,14 +38,14 @@ WAIT, SLOWDOWN, COST, LOCAL, EVERY = (
 )
 
 
-class Task(NamedTuple):
+class SystemRuns(NamedTuple):
     """Several runs of a metasystem, which form one task."""
 
     logs: tuple[Log, ...]
     runs: int
 
 
-class Jobs(NamedTuple):
+class SiteJobs(NamedTuple):
     """The jobs of a site.
 
     Parameters
@@ -91,7 +91,7 @@ class How(NamedTuple):
     prices: Mapping[str, float] = {}
 
 
-def metasystem(sites: Sequence[Jobs], how: How) -> "Metasystem":
+def metasystem(sites: Sequence[SiteJobs], how: How) -> "Metasystem":
     """Return the metasystem of these sites, all under EASY and of the same speed."""
     import numpy as np
 
@@ -112,7 +112,7 @@ def metasystem(sites: Sequence[Jobs], how: How) -> "Metasystem":
     return Metasystem(described, schedulers)
 
 
-def served(sites: Sequence[Jobs], how: How) -> "MetaSchedule":
+def served(sites: Sequence[SiteJobs], how: How) -> "MetaSchedule":
     """Simulate a metasystem."""
     from workloadkit.metasystem import simulate_metasystem
 
@@ -147,16 +147,16 @@ def of_site(name: str) -> str:
     return f"{LOCAL} of {name}"
 
 
-def sites_of_logs(logs: "Mapping[str, Trace]", rng: "np.random.Generator") -> list[Jobs]:
+def sites_of_logs(logs: "Mapping[str, Trace]", rng: "np.random.Generator") -> list[SiteJobs]:
     """Return logs as sites, moved by whole weeks to one week of UTC."""
     sites = []
     for name, log in logs.items():
         log = in_one_week(log.select(log.ran))
-        sites.append(Jobs(name, log.header.procs or 0, log, rng.random(log.n_jobs)))
+        sites.append(SiteJobs(name, log.header.procs or 0, log, rng.random(log.n_jobs)))
     return sites
 
 
-def sites_of_partitions(log: "Trace", rng: "np.random.Generator") -> list[Jobs]:
+def sites_of_partitions(log: "Trace", rng: "np.random.Generator") -> list[SiteJobs]:
     """Return the partitions of a log as sites, without jobs that are larger than their own."""
     import numpy as np
 
@@ -166,7 +166,7 @@ def sites_of_partitions(log: "Trace", rng: "np.random.Generator") -> list[Jobs]:
     for number, procs in sorted(log.header.partition_procs.items()):
         own = log.select((log.column("partition") == number) & (needed <= procs))
         if own.n_jobs:
-            sites.append(Jobs(f"partition {number}", procs, own, rng.random(own.n_jobs)))
+            sites.append(SiteJobs(f"partition {number}", procs, own, rng.random(own.n_jobs)))
     return sites
 
 
@@ -194,9 +194,9 @@ def resampled(
 
 
 def runs_of_all(
-    plan: Plan,
+    plan: StudyInput,
     each: Each,
-    function: "Callable[[Task, np.random.Generator], pd.DataFrame]",
+    function: "Callable[[SystemRuns, np.random.Generator], pd.DataFrame]",
     names: Sequence[str],
     at_most: int,
 ) -> "pd.DataFrame":
@@ -210,11 +210,11 @@ def runs_of_all(
     logs = tuple(log for log in plan.logs if log.name in names)
     if len(logs) < len(names):
         return pd.DataFrame()
-    tasks = [Task(logs, runs) for runs in sizes_of_parts(plan.runs, at_most)]
+    tasks = [SystemRuns(logs, runs) for runs in sizes_of_parts(plan.runs, at_most)]
     return pd.concat(each(function, tasks), ignore_index=True)
 
 
-def log_of(plan: Plan, names: Sequence[str]) -> Log:
+def log_of(plan: StudyInput, names: Sequence[str]) -> Log:
     """Return the log of results about some logs: this one, or that of several."""
     (log, *others) = [log for log in (*plan.logs, *plan.missing) if log.name in names]
     return ALL_LOGS if others else log
@@ -247,7 +247,9 @@ def compared(measure: str, name: str, other: str) -> str:
     return f"{measure}, {name} over {other} (%)"
 
 
-def row_of_run(sites: Sequence[Jobs], variants: Mapping[str, How]) -> dict[tuple[str, str], Any]:
+def row_of_run(
+    sites: Sequence[SiteJobs], variants: Mapping[str, How]
+) -> dict[tuple[str, str], Any]:
     """Simulate one run in all variants; return the measures by their names and variants."""
     row = {}
     for name, how in variants.items():

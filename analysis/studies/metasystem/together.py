@@ -3,15 +3,23 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, above, below, between
+from workloadkit.analysis.reproduction import (
+    Drawing,
+    Each,
+    Result,
+    StudyInput,
+    above,
+    below,
+    between,
+)
 from workloadkit.analysis.studies.metasystem.sending import HOME, MINUTE, table
 from workloadkit.analysis.studies.metasystem.systems import (
     FOUR,
     LOCAL,
     WAIT,
     How,
-    Jobs,
-    Task,
+    SiteJobs,
+    SystemRuns,
     column,
     compared,
     log_of,
@@ -56,7 +64,7 @@ IDLE = "processors × time held idle, of the work of the meta jobs (%)"
 WRONG = "jobs of which another number of requests is cancelled than all but one"
 
 
-def runs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
+def runs(task: SystemRuns, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the metasystem of several logs, once for each run of a task."""
     import pandas as pd
 
@@ -73,7 +81,7 @@ def runs(task: Task, rng: "np.random.Generator") -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def divisible(jobs: Jobs) -> Jobs:
+def divisible(jobs: SiteJobs) -> SiteJobs:
     """Return the jobs of a site, of which none on a single processor is a meta job."""
     import numpy as np
 
@@ -101,7 +109,7 @@ _TOGETHER, _RESERVATIONS = "Chapin, section 3", "Chapin, section 4.2"
 _THEORY, _OURS = "theory", "no source"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare jobs at several sites with the same jobs at one site."""
     from workloadkit.experiments.intervals import median_interval
 

@@ -73,9 +73,9 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workloadkit.analysis.studies.recorded_reactions.measuring import Played
+    from workloadkit.analysis.studies.recorded_reactions.measuring import OutageAndControl
 
     Gains = NDArray[np.float64]
     Synthetic = dict[tuple[str, str], dict[Log, list[Gains]]]
@@ -123,7 +123,7 @@ CHANGE = Axis(
 )
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Forecast the activity after outages, in recorded and synthetic logs."""
     import numpy as np
 
@@ -132,7 +132,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
 
     interrupted, pooled = plan.reading["interrupted"], plan.reading["change"] == "pooled"
     parts = [part for log in plan.logs for part in measuring.parts_of(log, interrupted)]
-    found: dict[Log, list[Played]] = {}
+    found: dict[Log, list[OutageAndControl]] = {}
     for part, played in zip(parts, each(measuring.play_part, parts), strict=True):
         found.setdefault(part.log, []).extend(played)
     known = [
@@ -173,7 +173,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
         yield draw_log(log, its, pooled=pooled)
 
 
-def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
+def _volumes(log: Log, found: "list[OutageAndControl]", note: str) -> Iterator[Result]:
     """Compare the time after outages with the weeks before: users of a loaded system do less."""
     from workloadkit.analysis.studies.recorded_reactions.forecasting import QUANTITIES, SCORED
 
@@ -189,7 +189,7 @@ def _volumes(log: Log, found: "list[Played]", note: str) -> Iterator[Result]:
             yield _mean(log, claim, shares[:, 0] - shares[:, 1], note)
 
 
-def _shares(found: "list[Played]", q: int, counted: slice) -> "Gains":
+def _shares(found: "list[OutageAndControl]", q: int, counted: slice) -> "Gains":
     """Return the activity over the templates' mean, for outages and for controls."""
     import numpy as np
 
@@ -227,7 +227,7 @@ def _gains(log: Log, gains: "Mapping[str, Gains] | None", note: str) -> Iterator
                 yield _mean(log, claim, _tested(gain, q), note)
 
 
-def _kinds(found: "list[Played]", gains: "Mapping[str, Gains]") -> Iterator[Result]:
+def _kinds(found: "list[OutageAndControl]", gains: "Mapping[str, Gains]") -> Iterator[Result]:
     """Report the gains by kind of outage: scheduled, surprise, or unclear."""
     import numpy as np
 
@@ -306,7 +306,7 @@ def _mean(log: Log, claim: Claim, values: "Gains", note: str = "") -> Result:
     return Result(log, claim, *mean_interval(values[~np.isnan(values)]), note)
 
 
-def _numbers(found: "list[Played]") -> str:
+def _numbers(found: "list[OutageAndControl]") -> str:
     n_controls = sum(item.placebo is not None for item in found)
     return f"{len(found)} outages, {n_controls} with a control"
 

@@ -212,7 +212,7 @@ LEVEL = 0.25
 ONE, SOME = 1.0, 0.1
 
 
-class Events(NamedTuple):
+class EventTimes(NamedTuple):
     """Times at which jobs were submitted, sessions began and jobs started, each ascending [s]."""
 
     submit: NDArray[np.float64]
@@ -220,7 +220,7 @@ class Events(NamedTuple):
     start: NDArray[np.float64]
 
 
-class Case(NamedTuple):
+class WindowActivity(NamedTuple):
     """Recorded and simulated activity in a window.
 
     Parameters
@@ -239,13 +239,13 @@ class Case(NamedTuple):
     whole: NDArray[np.bool_]
 
 
-def events_of(trace: Trace) -> Events:
+def events_of(trace: Trace) -> EventTimes:
     """Return the events of a log; jobs that never ran belong to no session."""
     submit = trace.column("submit")
     session = delimit_sessions(trace)["session"]
     begin = submit[session.index[~session.duplicated()]]
     start = submit + np.nan_to_num(trace.column("wait"))
-    return Events(*(np.sort(times) for times in (submit, begin, start)))
+    return EventTimes(*(np.sort(times) for times in (submit, begin, start)))
 
 
 def bins_of(start: int, end: int) -> NDArray[np.int64]:
@@ -260,7 +260,7 @@ def bins_of(start: int, end: int) -> NDArray[np.int64]:
     return np.concatenate([until, end + BIN * np.arange(N_AFTER)])
 
 
-def counts(events: Events, begin: NDArray[np.int64]) -> NDArray[np.float64]:
+def counts(events: EventTimes, begin: NDArray[np.int64]) -> NDArray[np.float64]:
     """Count submissions and begins of sessions in bins, and the jobs waiting at their ends."""
     end = begin + BIN
     within = [np.searchsorted(times, end) - np.searchsorted(times, begin) for times in events[:2]]
@@ -276,7 +276,7 @@ def play(
     *,
     runs: int = RUNS,
     interrupted: str = "requeue",
-) -> list[Case]:
+) -> list[WindowActivity]:
     """Simulate the templates of windows with and without their outages.
 
     Parameters
@@ -316,7 +316,7 @@ def play(
         recorded = np.array([counts(events, bins - back * WEEK) for back in window.weeks])
         whole = bins + BIN <= window.end
         whole[SCORED] = True
-        cases.append(Case(counts(events, bins), mean_week(recorded), its, whole))
+        cases.append(WindowActivity(counts(events, bins), mean_week(recorded), its, whole))
     return cases
 
 

@@ -18,7 +18,7 @@ from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     QUANTITIES,
     RUNS,
     SCORED,
-    Case,
+    WindowActivity,
     fitted_users,
     play,
     react,
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 SIZES = (0.05, 20.0)
 
 
-class Played(NamedTuple):
+class OutageAndControl(NamedTuple):
     """An outage and its control (None if there is none)."""
 
     kind: str
-    outage: Case
-    placebo: Case | None
+    outage: WindowActivity
+    placebo: WindowActivity | None
 
 
 def log_score(count: ArrayLike, mean: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ def fit_size(count: NDArray[np.float64], mean: NDArray[np.float64]) -> float:
     return float(np.exp(minimize_scalar(misfit, bounds=np.log(SIZES), method="bounded").x))
 
 
-def sizes_of(found: Sequence[Played]) -> NDArray[np.float64]:
+def sizes_of(found: Sequence[OutageAndControl]) -> NDArray[np.float64]:
     """Return the size for each quantity, fitted on the recorded controls and their templates."""
     cases = [each.placebo for each in found if each.placebo is not None]
     if not cases:
@@ -93,24 +93,28 @@ def sizes_of(found: Sequence[Played]) -> NDArray[np.float64]:
     return np.array([fit_size(observed[:, q], base[:, q]) for q in range(len(QUANTITIES))])
 
 
-def change_of(found: Sequence[Played], users: str) -> NDArray[np.float64]:
+def change_of(found: Sequence[OutageAndControl], users: str) -> NDArray[np.float64]:
     """Return the mean activity over all windows, without an outage and with it."""
     cases = [case for each in found for case in (each.outage, each.placebo) if case is not None]
     mean: NDArray[np.float64] = np.mean([case.played[users] for case in cases], axis=0)
     return mean
 
 
-def forecast(case: Case, users: str, change: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def forecast(
+    case: WindowActivity, users: str, change: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
     """Return the forecast of users in a window, by the given change or that of the window."""
     return react(case.base, *(case.played[users] if change is None else change))
 
 
-def gains(found: Sequence[Played], users: str, *, pooled: bool = True) -> NDArray[np.float64]:
+def gains(
+    found: Sequence[OutageAndControl], users: str, *, pooled: bool = True
+) -> NDArray[np.float64]:
     """Return the gain of users over open ones in the prediction of the day after.
 
     Parameters
     ----------
-    found : sequence of Played
+    found : sequence of OutageAndControl
         Outages of one log, at least one.
     pooled : bool, default True
         Whether the change by an outage is the mean over all windows of the log; otherwise it is
@@ -188,7 +192,7 @@ def parts_of(log: Log, interrupted: str) -> list[OutagePart]:
     ]
 
 
-def play_part(part: OutagePart, rng: np.random.Generator) -> list[Played]:
+def play_part(part: OutagePart, rng: np.random.Generator) -> list[OutageAndControl]:
     """Simulate users of every behaviour in some outages of a log and their controls."""
     trace, pairs = jobs_and_pairs(part.log)
     chosen = [pairs[place] for place in part.places]
@@ -225,14 +229,14 @@ def _play_all(
     rng: np.random.Generator,
     interrupted: str,
     runs: int = RUNS,
-) -> list[Played]:
+) -> list[OutageAndControl]:
     """Simulate the templates of outages and of their controls."""
     windows = [pair.outage for pair in pairs]
     windows += [pair.placebo for pair in pairs if pair.placebo is not None]
     cases = iter(play(trace, windows, behaviours, rng, runs=runs, interrupted=interrupted))
     outages = [next(cases) for _ in pairs]
     return [
-        Played(pair.kind, outage, None if pair.placebo is None else next(cases))
+        OutageAndControl(pair.kind, outage, None if pair.placebo is None else next(cases))
         for pair, outage in zip(pairs, outages, strict=True)
     ]
 
@@ -250,19 +254,19 @@ SIDES = {
 LINES = ("recorded", "fluid", "adjusted", "distribution", "open", "p(r)")
 
 
-def draw_log(log: Log, found: Sequence[Played], *, pooled: bool) -> Drawing:
+def draw_log(log: Log, found: Sequence[OutageAndControl], *, pooled: bool) -> Drawing:
     """Draw the recorded and the predicted activity around the outages of a log, as means."""
     title = f"{log.name}: means of {len(found)} outages, recorded and predicted"
     name = f"after-outages-{log.name.lower()}"
     return Drawing(name, title, table_of(found, pooled=pooled), plot_hours, (10.0, 7.5))
 
 
-def table_of(found: Sequence[Played], *, pooled: bool = True) -> pd.DataFrame:
+def table_of(found: Sequence[OutageAndControl], *, pooled: bool = True) -> pd.DataFrame:
     """Return means over outages.
 
     Parameters
     ----------
-    found : sequence of Played
+    found : sequence of OutageAndControl
         At least one.
     pooled : bool, default True
         See `gains`.

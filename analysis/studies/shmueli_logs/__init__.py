@@ -37,9 +37,9 @@ from workloadkit.analysis.reproduction import (
     Drawing,
     Each,
     Log,
-    Plan,
     Result,
     Study,
+    StudyInput,
     above,
     at_least,
     at_most,
@@ -215,7 +215,7 @@ def _work(pool: Workpool) -> Empirical:
     return Empirical.of(pool.size * pool.run, pool.counts)
 
 
-def combined(found: SiteFindings, plan: Plan) -> Iterator[Result]:
+def combined(found: SiteFindings, plan: StudyInput) -> Iterator[Result]:
     """Compare the source's statements about the combined logs with ours."""
     note = without(plan)
     by_response, by_slowdown = found.reactions.by_response, found.reactions.by_slowdown
@@ -242,7 +242,7 @@ def combined(found: SiteFindings, plan: Plan) -> Iterator[Result]:
         yield Result(ALL_LOGS, claim, found.variation[words], note=note)
 
 
-def across(found: Mapping[Log, SiteFindings], plan: Plan) -> Iterator[Result]:
+def across(found: Mapping[Log, SiteFindings], plan: StudyInput) -> Iterator[Result]:
     """Compare the source's statements about differences between logs with ours."""
     note = without(plan)
     for name, (words, place) in _ALIKE.items():
@@ -273,7 +273,7 @@ def across(found: Mapping[Log, SiteFindings], plan: Plan) -> Iterator[Result]:
     yield Result(ALL_LOGS, claim, longest, note=note)
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the source's statements about its logs with ours, and draw its figures."""
     tasks = [SiteTask((log,), plan.reading["cancelled"]) for log in plan.logs]
     everything = SiteTask(tuple(plan.logs), plan.reading["cancelled"])

@@ -33,7 +33,7 @@ almost 0 within a few run times, and 0.8 / (0.5 r + 1) slowly.
 
 from collections.abc import Iterator
 
-from workloadkit.analysis.reproduction import Drawing, Each, Plan, Result, Study
+from workloadkit.analysis.reproduction import Drawing, Each, Result, Study, StudyInput
 from workloadkit.analysis.studies.zakay_queueing.constant_p import (
     compare_closed,
     compare_growing,
@@ -49,7 +49,7 @@ from workloadkit.analysis.studies.zakay_queueing.simulations import PointTask, s
 from workloadkit.analysis.studies.zakay_queueing.theory import all_points
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result | Drawing]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the chapter's statements with simulations, and draw its figures."""
     points = all_points()
     found = dict(

@@ -46,7 +46,7 @@ them. Jobs that never ran, jobs of unknown user and jobs larger than the machine
 
 from collections.abc import Iterator, Mapping
 
-from workloadkit.analysis.reproduction import Each, Log, Plan, Result, Study
+from workloadkit.analysis.reproduction import Each, Log, Result, Study, StudyInput
 from workloadkit.analysis.reproduction.sources import (
     OVERRUN,
     SPARE,
@@ -92,7 +92,7 @@ NASA, FIGURES = "NASA-iPSC", ("14", "15", "16, top row", "16")
 _SHAKEN, _LONGER = "KTH-SP2", "SDSC-DS"
 
 
-def compare(plan: Plan, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare the source's statements with the logs."""
     reading, runs = dict(plan.reading), plan.runs
     logs = [log for log in plan.logs if log.name in ZAKAY_LOGS]
@@ -102,7 +102,7 @@ def compare(plan: Plan, each: Each) -> Iterator[Result]:
     alike = dict(zip(logs, of_all, strict=True))
     for log in (*logs, *missing):
         yield from figures_4_and_5(log, alike.get(log))
-    yield from all_logs(alike, without(Plan([], missing, 0, {})))
+    yield from all_logs(alike, without(StudyInput([], missing, 0, {})))
     longer = [(by_name[_LONGER], reading, runs)] if _LONGER in by_name else []
     of_parts = {task[0]: of for task, of in zip(longer, each(lengthen, longer), strict=True)}
     for log in (*logs, *missing):

@@ -28,7 +28,7 @@ from workloadkit.io.lsf.record import (
     parse_resize,
 )
 from workloadkit.io.records import ImportOptions, Records
-from workloadkit.io.resizing import UNKNOWN_SIZES, Part, split_runs
+from workloadkit.io.resizing import UNKNOWN_SIZES, RunPart, split_runs
 from workloadkit.trace import Trace
 
 __all__ = ["looks_like", "read_lsf"]
@@ -161,7 +161,7 @@ class _Reader:
         self.held_place = 0
         # number of records by version and extent
         self.extents: defaultdict[str, Counter[float]] = defaultdict(Counter)
-        self.parts: list[Part] = []  # of resized jobs
+        self.parts: list[RunPart] = []  # of resized jobs
         self.resized: list[NDArray[np.int64]] = [np.empty(0, np.int64)]  # lines of their ends
 
     def read(self, block: Block) -> None:

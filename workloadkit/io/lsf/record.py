@@ -15,7 +15,7 @@ from math import nan
 from operator import itemgetter
 from typing import NamedTuple
 
-from workloadkit.io.resizing import Part
+from workloadkit.io.resizing import RunPart
 
 #: Positions of fields from the first one.
 VERSION, _END, _ID, _OPTIONS, _NUM_PROCS, _SUBMIT, _BEGIN, _START = 1, 2, 3, 5, 6, 7, 8, 10
@@ -218,7 +218,7 @@ def parse(fields: list[str]) -> Finish:
         raise MalformedError(_NO_NUMBERS) from None
 
 
-def parse_resize(fields: list[str], place: int) -> Part:
+def parse_resize(fields: list[str], place: int) -> RunPart:
     """Return what a job had before a change of its size, from a JOB_RESIZE record.
 
     The record contains the time of this change and of the previous one, which is the start of the
@@ -253,7 +253,7 @@ def parse_resize(fields: list[str], place: int) -> Part:
         raise MalformedError(_NO_NUMBERS) from None
     slots, nodes, names = hosts_of(" ".join(map(_quoted, hosts)))
     name = with_index(fields[_JOB], index)
-    return Part(place, name, start, before - start, now - start, slots, nodes, nan, names)
+    return RunPart(place, name, start, before - start, now - start, slots, nodes, nan, names)
 
 
 def with_index(job: str, index: float) -> str:

@@ -26,7 +26,7 @@ from workloadkit.io.pbs.requests import (
     whole,
 )
 from workloadkit.io.records import Records
-from workloadkit.io.resizing import Part
+from workloadkit.io.resizing import RunPart
 
 #: Counts an oddity where it is true.
 _Note = Callable[[str, NDArray[np.bool_]], None]
@@ -330,7 +330,7 @@ class Phase(NamedTuple):
     values: Values
 
 
-def parts_of(phases: list[Phase]) -> Iterator[Part]:
+def parts_of(phases: list[Phase]) -> Iterator[RunPart]:
     """Yield the parts of runs.
 
     A record contains what the job had in a phase. The phases that ended follow each other from the
@@ -357,9 +357,9 @@ def parts_of(phases: list[Phase]) -> Iterator[Part]:
             yield _part(some[-1], start, nan, inf)
 
 
-def _part(phase: Phase, start: float, begins: float, ends: float) -> Part:
+def _part(phase: Phase, start: float, begins: float, ends: float) -> RunPart:
     got = grant(*(phase.values[at] for at in _GRANT))
     procs = got.vnode_procs if got.vnode_procs > 0 else got.host_procs
-    return Part(
+    return RunPart(
         phase.place, phase.id, start, begins, ends, procs, got.nodes, got.gpus, got.node_list
     )

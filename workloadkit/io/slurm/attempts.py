@@ -206,7 +206,7 @@ class _Alone:
     n_steps: int = 0
 
 
-class Steps:
+class StepsOfJobs:
     """Totals of the steps of each job; their rows follow the row of the job.
 
     The memory of a step is that of its largest task times its number of tasks, the memory of a job

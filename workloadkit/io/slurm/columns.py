@@ -198,7 +198,7 @@ _COMMAND = re.compile(r"\bsacct\b")
 _DELIMITERS = re.compile(r"[^A-Za-z0-9]+")
 
 
-class Columns:
+class ExportColumns:
     """The columns of an export.
 
     Parameters
@@ -239,10 +239,10 @@ class Columns:
             (title, so) for any_of, title, so in _BETTER if not self.place.keys() & any_of
         )
 
-    def of_rows_as(self, row: str) -> "Columns":
+    def of_rows_as(self, row: str) -> "ExportColumns":
         """Return the columns for rows in which the delimiter has no blanks, unlike in the names."""
         plain = self.delimiter.strip(" ")
-        return Columns(self.line, plain) if plain and self.delimiter not in row else self
+        return ExportColumns(self.line, plain) if plain and self.delimiter not in row else self
 
     @cached_property
     def mark(self) -> bytes:
@@ -251,16 +251,16 @@ class Columns:
         return (found[0] if found else self.line).encode()
 
     @classmethod
-    def of(cls, line: str) -> "Columns | None":
+    def of(cls, line: str) -> "ExportColumns | None":
         """Parse a line of names with any delimiter; None if it is not one.
 
         Examples
         --------
-        >>> Columns.of("JobID|Submit|State|").n_fields
+        >>> ExportColumns.of("JobID|Submit|State|").n_fields
         4
-        >>> Columns.of("JobID^^State").delimiter
+        >>> ExportColumns.of("JobID^^State").delimiter
         '^^'
-        >>> Columns.of("123|2015-06-26T13:57:00|COMPLETED") is None
+        >>> ExportColumns.of("123|2015-06-26T13:57:00|COMPLETED") is None
         True
         """
         lowered = line.lower()
@@ -294,7 +294,7 @@ def is_row(line: str) -> bool:
     return is_id(cells[0]) and n_times >= 2 and any(state(cell) in STATES for cell in cells)
 
 
-def unnamed_columns(line: str) -> Columns | None:
+def unnamed_columns(line: str) -> ExportColumns | None:
     """Return the columns of a known export without names; None if it is not known.
 
     Examples
@@ -310,7 +310,7 @@ def unnamed_columns(line: str) -> Columns | None:
         ends = len(cells) == len(titles) + 1 and not cells[-1]  # with a delimiter
         names = map(str.lower, titles)
         if (ends or len(cells) == len(titles)) and all(map(fits, names, cells)):
-            return Columns("|".join([*titles, ""][: len(cells)]), "|")
+            return ExportColumns("|".join([*titles, ""][: len(cells)]), "|")
     return None
 
 
@@ -319,7 +319,7 @@ def _names(line: str, delimiter: str) -> list[str]:
     return [re.sub(r"\s", "", name).strip('"').lower() for name in line.split(delimiter)]
 
 
-def named_columns(names: str) -> Columns:
+def named_columns(names: str) -> ExportColumns:
     """Return the columns specified by the user.
 
     Raises
@@ -327,17 +327,19 @@ def named_columns(names: str) -> Columns:
     ParameterError
         If these are not columns of `sacct`.
     """
-    columns = Columns.of(names)
+    columns = ExportColumns.of(names)
     if columns is None:
         raise ParameterError(
             "columns",
             f"is {quoted(names)}; it must list the columns of sacct in order, including JobID, "
             "such as JobID|Submit|Start|End|State|NCPUS",
         )
-    return Columns(names.replace(columns.delimiter, "|"), "|")
+    return ExportColumns(names.replace(columns.delimiter, "|"), "|")
 
 
-def columns_at(lines: Iterable[str], given: Columns | None = None) -> tuple[int, Columns | None]:
+def columns_at(
+    lines: Iterable[str], given: ExportColumns | None = None
+) -> tuple[int, ExportColumns | None]:
     """Return the index of the line with the names of columns, or of the first row, and the columns.
 
     Stray lines may precede it, such as messages of `sacct` or the prompt of a shell. Without names,
@@ -350,7 +352,7 @@ def columns_at(lines: Iterable[str], given: Columns | None = None) -> tuple[int,
     (2, ['jobid', 'submit', 'state'])
     """
     for i, line in enumerate(lines):
-        columns = Columns.of(line) or (None if given else unnamed_columns(line))
+        columns = ExportColumns.of(line) or (None if given else unnamed_columns(line))
         if columns is not None:
             return i, columns
         if is_row(line):
@@ -358,7 +360,9 @@ def columns_at(lines: Iterable[str], given: Columns | None = None) -> tuple[int,
     return 0, given
 
 
-def checked_columns(columns: Columns | None, line: str, path: str, number: int) -> Columns:
+def checked_columns(
+    columns: ExportColumns | None, line: str, path: str, number: int
+) -> ExportColumns:
     """Return columns if they are sufficient.
 
     Raises

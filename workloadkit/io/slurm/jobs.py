@@ -11,7 +11,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
-from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow, Steps
+from workloadkit.io.slurm.attempts import TO_BE_CONTINUED, OpenRow, StepsOfJobs
 from workloadkit.io.slurm.instants import InstantReader, Instants, run_times
 from workloadkit.io.slurm.rows import Rows
 
@@ -39,7 +39,7 @@ class JobReader:
     Attributes
     ----------
     zone : InstantReader
-    steps : Steps
+    steps : StepsOfJobs
         Totals of the rows of steps.
     unknown_states : Counter of str
         States that are not known from any version of Slurm.
@@ -59,7 +59,7 @@ class JobReader:
         self.records = records
         self.anonymize = options.anonymize
         self.zone = InstantReader(options.zone)
-        self.steps = Steps()
+        self.steps = StepsOfJobs()
         self.unknown_states: Counter[str] = Counter()
         self.open_rows: list[OpenRow] = []
         self.undecided: list[NDArray[np.int64]] = []

@@ -11,7 +11,7 @@ from workloadkit.errors import FormatError
 from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Block, Lines
 from workloadkit.io.records import Records
-from workloadkit.io.slurm.columns import EXPORT, Columns, checked_columns, columns_at, fits
+from workloadkit.io.slurm.columns import EXPORT, ExportColumns, checked_columns, columns_at, fits
 from workloadkit.io.slurm.splitting import (
     fields_of_lines,
     has_bare_quotes,
@@ -73,14 +73,14 @@ class RowReader:
     ----------
     records : Records
         Counts the rows.
-    given : Columns, optional
+    given : ExportColumns, optional
         Columns of files without names.
     """
 
-    def __init__(self, records: Records, given: Columns | None = None) -> None:
+    def __init__(self, records: Records, given: ExportColumns | None = None) -> None:
         self.records, self.given = records, given
-        self.unnamed: Columns | None = None  # of a file without names
-        self._columns: Columns | None = None
+        self.unnamed: ExportColumns | None = None  # of a file without names
+        self._columns: ExportColumns | None = None
         self.ids_are_floats: bool | None = None  # of these columns, when known
         self.last_job = 0  # number of the last job without an id
         self.bare = False  # whether the quotes of the file are characters of its text
@@ -90,7 +90,7 @@ class RowReader:
         self.broken_places: list[int] = []
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ExportColumns:
         """The columns of the file that is read."""
         assert self._columns is not None
         return self._columns
@@ -119,7 +119,7 @@ class RowReader:
                 return
         for i in lines_with(self.columns.mark, lines, start):  # files joined repeat the names
             line = lines.text(i)
-            if (columns := Columns.of(line)) is not None:
+            if (columns := ExportColumns.of(line)) is not None:
                 yield self.split(lines, range(start, i), block.place)
                 yield from self.finish()
                 if line != self.columns.line:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.io.lines import Lines
-from workloadkit.io.slurm.columns import Columns, fits, goes_on, is_free, may_contain
+from workloadkit.io.slurm.columns import ExportColumns, fits, goes_on, is_free, may_contain
 
 _MOST_SURPLUS = 1000  # fields that are joined
 _MOST_READINGS = 100
@@ -162,7 +162,7 @@ def _readings(cells: Sequence[str], names: Sequence[str], delimiter: str) -> Ite
 
 
 def fields_of_lines(
-    lines: Lines, part: range, columns: Columns
+    lines: Lines, part: range, columns: ExportColumns
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Return which lines have the right number of fields, and where the fields are.
 

@@ -30,7 +30,7 @@ from workloadkit.simulation.orders import ARRIVAL, VisibleJob
 HOME, RANDOM, LEAST_WORK, SHORTEST_WAIT, CHEAPEST = range(5)
 
 
-class Grid(NamedTuple):
+class MetaState(NamedTuple):
     """The sites and the jobs of meta-schedulers.
 
     Parameters
@@ -115,10 +115,10 @@ class Grid(NamedTuple):
 
 
 #: States by the addresses that stand for them, without the compiler.
-_interpreted: WeakValueDictionary[int, "Entry"] = WeakValueDictionary()
+_interpreted: WeakValueDictionary[int, "NativeSite"] = WeakValueDictionary()
 
 
-class Entry:
+class NativeSite:
     """A site as kernels call it, by addresses; it must be kept while they do.
 
     Parameters

@@ -19,7 +19,7 @@ from workloadkit.simulation.compiled.loop import _next_instant, _policy_asks, _t
 from workloadkit.simulation.compiled.orders import seen, settled_key
 from workloadkit.simulation.compiled.parts import by_part, register_functions
 from workloadkit.simulation.machine.hardware import FREE
-from workloadkit.simulation.orders import ARRIVAL, Order
+from workloadkit.simulation.orders import ARRIVAL, FixedOrder
 from workloadkit.simulation.rules import counted_end
 
 
@@ -42,7 +42,7 @@ class StreamsAt(Record):
     first: Time  # the first arrival of all, or `never` [s]
 
 
-class Table(NamedTuple):
+class ArrivingJobs(NamedTuple):
     """Jobs that arrive; times in seconds.
 
     Parameters
@@ -67,7 +67,7 @@ class Streams(NamedTuple):
 
     Parameters
     ----------
-    local, meta : Table
+    local, meta : ArrivingJobs
     inbox_time : ndarray, shape (n_meta,)
         Arrivals of the meta jobs that are sent to the site, ascending. [s]
     inbox_job : ndarray of int64, shape (n_meta,)
@@ -78,14 +78,14 @@ class Streams(NamedTuple):
         When surveyed: see `slots`; without room if no plan is published.
     line_key, line_procs, line_estimate : ndarray, shape (n_rows,)
         When surveyed: the waiting jobs, if their order is not that of arrival.
-    order : Order
+    order : FixedOrder
         That of the queue.
     overtakes : bool
         Whether jobs overtake others that come first.
     """
 
-    local: Table
-    meta: Table
+    local: ArrivingJobs
+    meta: ArrivingJobs
     inbox_time: NDArray
     inbox_job: NDArray[np.int64]
     origin: NDArray[np.int64]
@@ -96,7 +96,7 @@ class Streams(NamedTuple):
     line_key: NDArray[np.float64]
     line_procs: NDArray[np.int64]
     line_estimate: NDArray
-    order: Order
+    order: FixedOrder
     overtakes: bool
 
 
@@ -230,7 +230,7 @@ def survey(state):
 
 @bare
 def _make_plan(state, now):
-    """Plan the free processors, as `Plan` does."""
+    """Plan the free processors, as `SitePlan` does."""
     at, jobs, streams = state.at, state.jobs, state.users
     time, level, count = streams.plan_time, streams.plan_level, streams.plan_count
     start_plan(time, level, count, now, state.machine.level[FREE])

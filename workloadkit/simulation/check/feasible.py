@@ -18,7 +18,7 @@ from workloadkit.simulation.check.verdicts import (
     seconds,
     use_of,
 )
-from workloadkit.simulation.machine.shutdowns import Hold, Shutdown
+from workloadkit.simulation.machine.shutdowns import Shutdown, UserOutage
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
@@ -321,7 +321,7 @@ def held_jobs_do_not_run(
     runs: Listed,
     at: NDArray[np.int64],
     stopped: NDArray[np.int64],
-    holds: Sequence[Hold],
+    holds: Sequence[UserOutage],
 ) -> ScheduleClaim:
     """Check that no job of a user runs during an outage of the user; `stopped` are its runs."""
     text = "no job runs during an outage of its user"

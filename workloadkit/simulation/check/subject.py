@@ -18,7 +18,7 @@ from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.check.feasible import Listed, listed_jobs
 from workloadkit.simulation.check.replaying.predictions import (
     AS_RECORDED,
-    Predictions,
+    RepeatedPredictions,
     proof_of,
     why_not_repeated,
 )
@@ -75,7 +75,7 @@ class Subject(NamedTuple):
         The jobs of the log; without those that were cancelled at once; those that ran.
     ran : ndarray of int64
         Places of the latter among the former.
-    predictions : Predictions, optional
+    predictions : RepeatedPredictions, optional
         To be repeated.
     unknown : str
         Why the passes cannot be repeated; empty if they can.
@@ -102,7 +102,7 @@ class Subject(NamedTuple):
     every: Workload
     workload: Workload
     ran: NDArray[np.int64]
-    predictions: Predictions | None
+    predictions: RepeatedPredictions | None
     unknown: str
     outages: Outages | None
     shutdowns: Sequence[Shutdown]
@@ -248,11 +248,11 @@ def _predictor_named(predictor: Any, *, is_recorded: bool) -> Any:
 
 def _predictions(
     predictor: Any, seed: int | None, workload: Workload
-) -> tuple[Predictions | None, str]:
+) -> tuple[RepeatedPredictions | None, str]:
     """Return the predictions to repeat, None for none; and why they cannot be repeated."""
     if predictor is None or type(predictor) is predictors.Requested:
         return None, ""
     why = why_not_repeated(predictor, seed)
     if why:
         return None, f"the predictions are not repeated: {why}"
-    return Predictions(predictor, seed, shortest_estimate(workload.submit)), ""
+    return RepeatedPredictions(predictor, seed, shortest_estimate(workload.submit)), ""

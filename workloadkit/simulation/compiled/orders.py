@@ -35,7 +35,7 @@ from workloadkit.simulation.orders import (
     SMALLEST,
     VARYING,
     WFP3,
-    Order,
+    FixedOrder,
     VaryingOrder,
     VisibleJob,
 )
@@ -136,7 +136,7 @@ def _key_function(kind):
     """Return the key function of an order: a built-in or a custom one."""
     if kind is type(None):
         return _no_key
-    return _key if kind is Order else functions_of(kind).key
+    return _key if kind is FixedOrder else functions_of(kind).key
 
 
 @inline
@@ -228,14 +228,14 @@ def keys_of_all(jobs, first, code, numbers):
 
 def by_arrival(*orders: Any) -> bool:
     """Whether all orders are the order of arrival, in which the places of jobs are known."""
-    return all(isinstance(order, Order) and order.code == ARRIVAL for order in orders)
+    return all(isinstance(order, FixedOrder) and order.code == ARRIVAL for order in orders)
 
 
 def ranks(state: Any, order: Any) -> NDArray[np.float64]:
     """Place of each job in a settled order, where all jobs are known."""
     jobs, n_jobs = state.jobs, state.jobs.submit.size
     first = state.first[0] if state.at.arrived else jobs.submit[0]
-    if not isinstance(order, Order):
+    if not isinstance(order, FixedOrder):
         keys = order.keys_of_all(jobs, first)
     elif order.code == ARRIVAL:
         return np.arange(float(n_jobs))

@@ -60,7 +60,7 @@ class Group(NamedTuple):
     procs: int
 
 
-class Part(NamedTuple):
+class GroupMachine(NamedTuple):
     """The machine of a group, and the jobs that it serves.
 
     Parameters
@@ -170,7 +170,7 @@ class Described(Hardware):
         """Whether jobs need more than a number of processors."""
         return bool(self.description.pools) or any(group.kinds for group in self.groups)
 
-    def _parts(self, trace: Trace, workload: Workload, requests: Requests) -> list[Part]:
+    def _parts(self, trace: Trace, workload: Workload, requests: Requests) -> list[GroupMachine]:
         """Return the machines of the groups for their jobs."""
         partition = requests.partition[workload.row]
         parts = []
@@ -196,7 +196,7 @@ class Described(Hardware):
                 hardware = Nodes(group.procs, site, numbers, None, *self._outages_of(numbers))
                 if self.reservations is not None:
                     hardware = ReservableNodes(group.procs, self.reservations, nodes=hardware)
-            parts.append(Part(group.name, hardware, jobs))
+            parts.append(GroupMachine(group.name, hardware, jobs))
         self._kept["on_nodes"] = np.concatenate([np.empty(0, np.int64), *on_nodes])
         return parts
 
@@ -300,7 +300,7 @@ class Described(Hardware):
                 within &= ~its | (nodes == 0) | (nodes >= limit.min_nodes)
         return within
 
-    def parts(self, trace: Trace, workload: Workload) -> list[Part]:
+    def parts(self, trace: Trace, workload: Workload) -> list[GroupMachine]:
         """Return the machines of the partitions, each with its jobs; those without are left out."""
         parts = self._parts(trace, workload, self.requests(trace))
         return [part for part in parts if part.jobs.size]

@@ -34,7 +34,7 @@ class Shutdown(NamedTuple):
     processors: NDArray[np.int64]
 
 
-class Hold(NamedTuple):
+class UserOutage(NamedTuple):
     """An outage that hits some users only.
 
     Parameters
@@ -52,7 +52,7 @@ class Hold(NamedTuple):
     users: tuple[int, ...]
 
 
-def holds_of(outages: Outages) -> list[Hold]:
+def holds_of(outages: Outages) -> list[UserOutage]:
     """Return the outages that hit some users only, in the order of (start, number).
 
     Raises
@@ -65,7 +65,7 @@ def holds_of(outages: Outages) -> list[Hold]:
         if outage.number in outages.users:
             _check_start(outage, outages.name)
             end = inf if outage.end == UNKNOWN else outage.end
-            holds.append(Hold(outage.number, outage.start, end, outages.users[outage.number]))
+            holds.append(UserOutage(outage.number, outage.start, end, outages.users[outage.number]))
     return holds
 
 

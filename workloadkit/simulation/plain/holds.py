@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from workloadkit.simulation.machine.shutdowns import Hold
+from workloadkit.simulation.machine.shutdowns import UserOutage
 
 if TYPE_CHECKING:
     from workloadkit.simulation.plain.job import JobView
@@ -24,13 +24,15 @@ class Holds:
 
     Parameters
     ----------
-    holds : sequence of Hold
+    holds : sequence of UserOutage
     requeues : bool
         Whether stopped jobs return to the queue; otherwise they are lost.
     simulation : Simulation
     """
 
-    def __init__(self, holds: Sequence[Hold], *, requeues: bool, simulation: "Simulation") -> None:
+    def __init__(
+        self, holds: Sequence[UserOutage], *, requeues: bool, simulation: "Simulation"
+    ) -> None:
         self._holds, self._requeues, self._simulation = holds, requeues, simulation
         self._barred: Counter[int] = Counter()  # holds of each user
         self._jobs: list[JobView] = []
@@ -39,7 +41,7 @@ class Holds:
             if hold.end < inf:
                 simulation.change_at(hold.end, _END, self._end, hold)
 
-    def _begin(self, hold: Hold) -> None:
+    def _begin(self, hold: UserOutage) -> None:
         simulation = self._simulation
         self._barred.update(hold.users)
         hit = [job for job in simulation.running if job.user in hold.users]
@@ -61,7 +63,7 @@ class Holds:
             self._jobs += theirs
             scheduler.plans_void()
 
-    def _end(self, hold: Hold) -> None:
+    def _end(self, hold: UserOutage) -> None:
         scheduler = self._simulation.scheduler
         self._barred.subtract(hold.users)
         back = [job for job in self._jobs if not self._barred[job.user]]

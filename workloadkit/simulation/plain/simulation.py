@@ -13,7 +13,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.machine.shutdowns import Hold
+from workloadkit.simulation.machine.shutdowns import UserOutage
 from workloadkit.simulation.plain.events import EventQueue
 from workloadkit.simulation.plain.holds import Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
@@ -59,7 +59,7 @@ class Simulation:
         returns the planned run time of a job that has outlived it. All receive a `JobView`. If it
         has a true attribute `renewed`, waiting jobs are planned again before a pass if jobs have
         ended. By default, jobs are planned with their limits.
-    holds : sequence of Hold
+    holds : sequence of UserOutage
         Outages of users.
     requeues : bool
         Whether jobs that these stop return to the queue; otherwise they are lost.
@@ -87,7 +87,7 @@ class Simulation:
         rng: np.random.Generator,
         utility_at: UtilityAt = "turnaround",
         predictor: Any = None,
-        holds: Sequence[Hold] = (),
+        holds: Sequence[UserOutage] = (),
         requeues: bool = True,
     ) -> None:
         self.hardware, self.scheduler, self.users = hardware, scheduler, tuple(users)

@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
 from workloadkit.dependencies import Activities
-from workloadkit.resample.pools import LONG_TERM_USER, Pools
+from workloadkit.resample.pools import LONG_TERM_USER, ResamplingPools
 from workloadkit.resample.runs import Resampling
 from workloadkit.simulation.populations.population import SessionTimes
 from workloadkit.trace import Trace
 
 
-def log_of(pools: Pools) -> tuple[Trace, NDArray[np.int64]]:
+def log_of(pools: ResamplingPools) -> tuple[Trace, NDArray[np.int64]]:
     """Return the jobs of the pools as a log of the members, and their places in the pools."""
     order = np.argsort(pools.trace.column("submit"), kind="stable")
     user = np.repeat(np.arange(pools.members.log.size), pools.members.n_jobs)[order]

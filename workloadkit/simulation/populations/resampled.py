@@ -127,7 +127,7 @@ class ResamplingSource(NamedTuple):
     job : ndarray of int64, shape (n_jobs,)
         Place in the pools of each job of `workload`.
     line : ndarray of int64, shape (n_jobs,)
-        As in `Pools.line`, in the order of `Activities.job`.
+        As in `ResamplingPools.line`, in the order of `Activities.job`.
     sessions, first_time, pause, kept
         As in `Present`.
     """

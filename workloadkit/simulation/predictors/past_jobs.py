@@ -40,7 +40,7 @@ class OfPastJobs(PlainForm):
         self._runs[self.key(job)].append(job.run)
 
 
-class Groups(NamedTuple):
+class GroupMemory(NamedTuple):
     """Groups of jobs.
 
     Parameters
@@ -63,7 +63,7 @@ class PastJobs(NamedTuple):
 
     Parameters
     ----------
-    groups : Groups
+    groups : GroupMemory
     last : ndarray of int32, shape (n_jobs,)
         By first job of a group: the last of its ended jobs, -1 for none.
     before : ndarray of int32, shape (n_jobs,)
@@ -72,17 +72,17 @@ class PastJobs(NamedTuple):
         Work space: the run times of the last jobs. [s]
     """
 
-    groups: Groups
+    groups: GroupMemory
     last: NDArray[np.int32]
     before: NDArray[np.int32]
     recent: NDArray
 
 
-def new_groups(workload: Workload, *, by_job: bool = False) -> Groups:
+def new_groups(workload: Workload, *, by_job: bool = False) -> GroupMemory:
     """Return groups without jobs."""
     n_jobs = workload.submit.size
     table = np.full(1 << (n_jobs + n_jobs // 8).bit_length(), -1, np.int32)
-    return Groups(by_job, table, np.empty(n_jobs, np.int32))
+    return GroupMemory(by_job, table, np.empty(n_jobs, np.int32))
 
 
 def new_past_jobs(workload: Workload, window: int, *, by_job: bool = False) -> PastJobs:

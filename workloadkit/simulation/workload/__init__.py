@@ -64,7 +64,7 @@ class Rules:
     predictor : object, optional
         Plans jobs, see `workloadkit.simulation.predictors`; by default with their limits. With an
         attribute `draws` its forms receive a generator of random numbers.
-    holds : sequence of Hold
+    holds : sequence of UserOutage
         Outages of users, in the plain-Python engine.
     requeues : bool
         Whether jobs that these stop return to the queue; otherwise they are lost.

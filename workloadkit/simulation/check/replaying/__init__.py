@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulation import orders
 from workloadkit.simulation.check.replaying.passing import Passing
-from workloadkit.simulation.check.replaying.predictions import Predictions, passing_of
+from workloadkit.simulation.check.replaying.predictions import RepeatedPredictions, passing_of
 from workloadkit.simulation.check.replaying.repeating import Repetition, ReplayResult
 from workloadkit.simulation.check.replaying.standing import ReplayedJob, Rounding, Standing
 from workloadkit.simulation.check.replaying.state import (
@@ -158,14 +158,14 @@ class PlainRule(NamedTuple):
     workload : Workload
     rows : ndarray of int64, shape (n_jobs,)
         Its jobs in the order of arrival.
-    predictions : Predictions or None
+    predictions : RepeatedPredictions or None
     """
 
     passing: type[Passing]
     policy: Any
     workload: Workload
     rows: NDArray[np.int64]
-    predictions: Predictions | None
+    predictions: RepeatedPredictions | None
 
     @property
     def keeps(self) -> bool:
@@ -177,7 +177,7 @@ def rule_of(
     policy: Any,
     workload: Workload,
     rows: NDArray[np.int64],
-    predictions: Predictions | None = None,
+    predictions: RepeatedPredictions | None = None,
 ) -> PolicyRule | PlainRule | None:
     """Return the rule of a policy; None if it is not known here.
 
@@ -187,7 +187,7 @@ def rule_of(
     workload : Workload
     rows : ndarray of int64, shape (n_jobs,)
         Its jobs in the order of arrival.
-    predictions : Predictions, optional
+    predictions : RepeatedPredictions, optional
         By default jobs are planned with their limits.
     """
     passing = passing_of(policy)

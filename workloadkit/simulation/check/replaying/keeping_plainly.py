@@ -4,7 +4,7 @@ from math import inf
 from typing import Any
 
 from workloadkit.simulation.check.replaying.passing import Passing
-from workloadkit.simulation.check.replaying.standing import Plan, ReplayedJob, Standing
+from workloadkit.simulation.check.replaying.standing import ReplayedJob, ReplayedPlan, Standing
 from workloadkit.simulation.policies.slack import Slack
 
 
@@ -71,11 +71,11 @@ class Keeping(Passing):
             self.timer = inf
         return chosen
 
-    def _add(self, plan: Plan, job: ReplayedJob) -> None:
+    def _add(self, plan: ReplayedPlan, job: ReplayedJob) -> None:
         """Reserve the earliest slot for a job without a reservation."""
         self.reserved[job] = self._reserve(plan, job)
 
-    def _move(self, plan: Plan, job: ReplayedJob) -> None:
+    def _move(self, plan: ReplayedPlan, job: ReplayedJob) -> None:
         """Move a reservation to the earliest slot, or only to a start now."""
         kept = self.reserved[job]
         plan.take(kept, kept + job.estimate, -job.procs)
@@ -110,14 +110,14 @@ class Slacking(Keeping):
         self.waited += self.standing.now - job.submit
         self.n_started += 1
 
-    def _add(self, plan: Plan, job: ReplayedJob) -> None:
+    def _add(self, plan: ReplayedPlan, job: ReplayedJob) -> None:
         """Reserve for a new job, which may move others; its promise is the result."""
         super()._add(plan, job)
         if not self.is_void and self.standing.now < self.reserved[job] < inf:
             self._delay_others(plan, job)
         self.promised.setdefault(job, self.reserved[job])
 
-    def _delay_others(self, plan: Plan, new: ReplayedJob) -> None:
+    def _delay_others(self, plan: ReplayedPlan, new: ReplayedJob) -> None:
         """Examine plans without the latest reservations; take the cheapest."""
         now, goal, reserved = self.standing.now, self.reserved[new], self.reserved
         others = [job for job, begin in reserved.items() if now < begin < inf and job is not new]
@@ -139,7 +139,9 @@ class Slacking(Keeping):
             reserved[job] = best.get(job, reserved[job])
             plan.take(reserved[job], reserved[job] + job.estimate, job.procs)
 
-    def _placed(self, plan: Plan, jobs: list[ReplayedJob]) -> tuple[float, dict[ReplayedJob, Any]]:
+    def _placed(
+        self, plan: ReplayedPlan, jobs: list[ReplayedJob]
+    ) -> tuple[float, dict[ReplayedJob, Any]]:
         """Give jobs the earliest slots; return the cost, infinite if one is too late, and begins.
 
         The first job is new. A promise that cannot be kept is not broken further.

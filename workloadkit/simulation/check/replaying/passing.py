@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from workloadkit.simulation.check.replaying.orderings import Orderings
-from workloadkit.simulation.check.replaying.standing import Plan, ReplayedJob, Standing
+from workloadkit.simulation.check.replaying.standing import ReplayedJob, ReplayedPlan, Standing
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.policy import rule_of
 
@@ -64,7 +64,7 @@ class Passing:
         free = self.standing.free
         return any(job.procs <= free for job in self.standing.waiting)
 
-    def _reserve(self, plan: Plan, job: ReplayedJob) -> Any:
+    def _reserve(self, plan: ReplayedPlan, job: ReplayedJob) -> Any:
         """Give a job the earliest slot; return its begin."""
         begin = plan.earliest(job.estimate, job.procs)
         plan.take(begin, begin + job.estimate, job.procs)
@@ -116,7 +116,9 @@ class InOrder(Passing):
                 n_reserved += 1
         return chosen + self._overtaking(to_backfill(queue), plan, free)
 
-    def _overtaking(self, jobs: Sequence[ReplayedJob], plan: Plan, free: int) -> list[ReplayedJob]:
+    def _overtaking(
+        self, jobs: Sequence[ReplayedJob], plan: ReplayedPlan, free: int
+    ) -> list[ReplayedJob]:
         """Return the jobs that start without delaying a reservation.
 
         If `strict`, a job that does not end before the shadow time needs processors that are spare
@@ -175,7 +177,9 @@ class Looking(InOrder):
         super().__init__(Easy(), standing)
         self.depth = policy.depth
 
-    def _overtaking(self, jobs: Sequence[ReplayedJob], plan: Plan, free: int) -> list[ReplayedJob]:
+    def _overtaking(
+        self, jobs: Sequence[ReplayedJob], plan: ReplayedPlan, free: int
+    ) -> list[ReplayedJob]:
         """Return the set of jobs with the most processors; of equal ones, that of the earliest."""
         spare = plan.level(self.shadow) if self.shadow < inf else inf
         late = {

@@ -18,7 +18,7 @@ from workloadkit.simulation.predictors.predictor import INCREMENTS
 from workloadkit.simulation.supports import PROOFS, supports
 
 
-class Predictions:
+class RepeatedPredictions:
     """What a built-in predictor plans with, given the jobs that have ended.
 
     Parameters

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from workloadkit.simulation.check.replaying.passing import Passing
-from workloadkit.simulation.check.replaying.predictions import Predictions
+from workloadkit.simulation.check.replaying.predictions import RepeatedPredictions
 from workloadkit.simulation.check.replaying.standing import ReplayedJob, Standing
 from workloadkit.simulation.check.replaying.state import LATEST
 from workloadkit.simulation.check.scheduled_jobs import Interruptions, ScheduleCase
@@ -87,7 +87,7 @@ class Repetition:
         Before the first event.
     passing : Passing
         The policy.
-    predictions : Predictions or None
+    predictions : RepeatedPredictions or None
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Repetition:
         jobs: list[ReplayedJob],
         standing: Standing,
         passing: Passing,
-        predictions: Predictions | None,
+        predictions: RepeatedPredictions | None,
     ) -> None:
         self.case, self.standing = case, standing
         self.passing, self.predictions = passing, predictions

@@ -36,7 +36,7 @@ class Rounding:
         self.decides |= 0 < self.tie >= abs(time - other)
 
 
-class Plan:
+class ReplayedPlan:
     """When how many processors are free.
 
     Parameters
@@ -61,9 +61,9 @@ class Plan:
                 self.levels.append(self.levels[-1])
             self.levels[-1] += procs
 
-    def copy(self) -> "Plan":
+    def copy(self) -> "ReplayedPlan":
         """Return a copy."""
-        copy = Plan(self.times[0], 0, (), self.rounding)
+        copy = ReplayedPlan(self.times[0], 0, (), self.rounding)
         copy.times, copy.levels = self.times.copy(), self.levels.copy()
         return copy
 
@@ -192,7 +192,7 @@ class Standing:
         is_before = self.rounding.is_before
         return any(is_before(job.planned_end, self.now) for job in self.running)
 
-    def plan(self) -> Plan:
+    def plan(self) -> ReplayedPlan:
         """Return the processors that the running jobs leave free, by their estimates."""
         ends = sorted((job.planned_end, job.procs) for job in self.running)
-        return Plan(self.now, self.free, ends, self.rounding)
+        return ReplayedPlan(self.now, self.free, ends, self.rounding)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import (
     SETTLED,
-    Order,
+    FixedOrder,
     VisibleJob,
     as_number,
     check_order,
@@ -91,7 +91,7 @@ class SettledOrder(Backfilling):
 
         return CompiledReservations(workload, rules, queue, backfill, self.reservations)
 
-    def orders(self, workload: Workload, rules: Rules) -> tuple[Any, Order | None]:
+    def orders(self, workload: Workload, rules: Rules) -> tuple[Any, FixedOrder | None]:
         """Return the orders of the queue and of backfilling; None for no backfilling."""
         queue: Any = settled(self.order, self.numbers)
         if self.custom_key:

@@ -14,7 +14,7 @@ from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.orders import check_frozen
 from workloadkit.simulation.compiled.state import no_jobs
-from workloadkit.simulation.orders import SCORE, SCORED, Order, Scoring, VaryingOrder, settled
+from workloadkit.simulation.orders import SCORE, SCORED, FixedOrder, Scoring, VaryingOrder, settled
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.trees import CompiledEasy
 from workloadkit.simulation.policies.order import kernel
@@ -29,10 +29,10 @@ from workloadkit.simulation.policies.varying import (
 from workloadkit.simulation.workload import Rules, Workload, shortest_estimate
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.policies.order import Order as OrderPolicy
+    from workloadkit.simulation.policies.order import Order
 
 
-def compiled_order(policy: "OrderPolicy", workload: Workload, rules: Rules) -> CompiledPolicy:
+def compiled_order(policy: "Order", workload: Workload, rules: Rules) -> CompiledPolicy:
     """Return EASY in the order of a score, for one simulation in the compiled engine."""
     (score, backfill), reservations = policy.scores, policy.reservations
     second = None if isinstance(backfill, str) else backfill
@@ -45,10 +45,10 @@ def compiled_order(policy: "OrderPolicy", workload: Workload, rules: Rules) -> C
     ]
     how: CompiledPolicy
     if score.is_settled and (second is None or second.is_settled):
-        order = Order(SCORE, np.empty(0, np.int64), scorings[0])
+        order = FixedOrder(SCORE, np.empty(0, np.int64), scorings[0])
         by: Any = order
         if second is not None:
-            by = Order(SCORE, np.empty(0, np.int64), scorings[1])
+            by = FixedOrder(SCORE, np.empty(0, np.int64), scorings[1])
         elif backfill != "same":
             by = None if backfill == "none" else settled(str(backfill))
         if reservations > 1 and by is not None:
@@ -84,11 +84,11 @@ def _shortest(workload: Workload) -> float:
     return min(float(known.min()) for known in times if known is not None)
 
 
-def settled_score(score: Score, workload: Workload) -> tuple[Order, kernel.ScoreMemory]:
+def settled_score(score: Score, workload: Workload) -> tuple[FixedOrder, kernel.ScoreMemory]:
     """Return a settled score as an order, and what its native function refers to."""
     memory = new_memory(score, workload)
     scored = scoring(score, memory, workload.submit.dtype)
-    return Order(SCORE, np.empty(0, np.int64), scored), memory
+    return FixedOrder(SCORE, np.empty(0, np.int64), scored), memory
 
 
 def new_memory(score: Score, workload: Workload) -> kernel.ScoreMemory:
