@@ -35,6 +35,7 @@ from tests.benchmarks import (
     sites,
     starting,
     stepping,
+    tables,
     user_aware,
     utilities,
 )
@@ -45,6 +46,7 @@ PARTS = (
     *(
         reading,
         importing,
+        tables,
         rules,
         anomalies,
         inferred,

@@ -528,19 +528,6 @@ def test_without_the_engine_the_message_says_how_to_install_it(tmp_path, monkeyp
         read(tmp_path, CSV, SECONDS)
 
 
-@pytest.mark.parametrize("name", wk.mapping_names())
-def test_each_column_of_a_mapping_that_ships_has_a_mark(name):
-    from workloadkit.io.tables.query import _used
-
-    mapping = read_mapping(name)
-    used, of_joined = _used(connect([], ""), mapping)
-    columns = set().union(*used.values(), of_joined)
-    marks = [*mapping.provenance.published, *mapping.provenance.documented]
-    assert sorted(marks) == sorted(columns | set(marks))
-    assert len(set(marks)) == len(marks)
-    assert mapping.provenance.tried
-
-
 def test_the_command_prints_the_account(run, tmp_path):
     (tmp_path / "jobs.csv").write_text(CSV)
     (tmp_path / "m.toml").write_text(

@@ -172,7 +172,7 @@ def _arrow(frame: Any) -> "pa.Table":
     if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas, whose index is no column
         table = pa.Table.from_pandas(frame, preserve_index=False)
     else:
-        table = pa.table(frame)
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)  # Polars
     for i, column in enumerate(table.schema):
         if pa.types.is_dictionary(column.type):
             table = table.set_column(i, column.name, table[i].cast(column.type.value_type))

@@ -181,6 +181,7 @@ def _coded(column: pd.Series) -> Any:
     """Return a column of words, with the words that it has."""
     import pyarrow as pa
 
-    used, codes = np.unique(column.cat.codes.to_numpy(), return_inverse=True)
+    codes = column.cat.codes.to_numpy()
+    used = np.bincount(codes, minlength=len(column.cat.categories)) > 0
     words = pa.array(column.cat.categories[used].astype(object), pa.string())
-    return pa.DictionaryArray.from_arrays(codes.astype(np.int32), words)
+    return pa.DictionaryArray.from_arrays((np.cumsum(used) - 1).astype(np.int32)[codes], words)

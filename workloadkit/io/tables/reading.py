@@ -51,7 +51,7 @@ class Batches:
 
     def read(self, con: Any) -> Iterator[int]:
         """Read all jobs, and yield the number of jobs of each batch that has some."""
-        for batch in con.sql(self.query.sql).to_arrow_reader(_AT_ONCE):
+        for batch in _gathered(con.sql(self.query.sql).to_arrow_reader()):
             kept = self._kept(batch)
             if kept.num_rows:
                 self._extend(kept)
@@ -97,9 +97,12 @@ class Batches:
     def _repeated(self, at: _Numbers, same: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which rows repeat an earlier one; rows are in order of submission."""
         last_at, last_same = self._last
-        order = np.lexsort((np.arange(at.size), same))
         again = np.zeros(at.size, bool)
-        again[order[1:]] = (same[order[1:]] == same[order[:-1]]) & (at[order[1:]] == at[order[:-1]])
+        in_order = np.sort(same)
+        if (in_order[1:] == in_order[:-1]).any():
+            order = np.lexsort((np.arange(at.size), same))
+            first, second = order[:-1], order[1:]
+            again[second] = (same[second] == same[first]) & (at[second] == at[first])
         if at.size and at[0] == last_at:
             again |= (at == last_at) & np.isin(same, last_same)
         if at.size:
@@ -240,6 +243,20 @@ def _meaning(states: Mapping[str, str], word: str) -> tuple[int, str]:
         return _NOT_MAPPED, word
     meaning = states[key]
     return _STATUS.get(meaning, UNKNOWN), word if meaning == "unknown" else meaning.upper()
+
+
+def _gathered(batches: Any) -> Iterator[Any]:
+    """Yield batches of at least `_AT_ONCE` rows, but for the last: each costs some time."""
+    import pyarrow as pa
+
+    some: list[Any] = []
+    for batch in batches:
+        some.append(batch)
+        if sum(each.num_rows for each in some) >= _AT_ONCE:
+            yield pa.concat_batches(some)
+            some = []
+    if some:
+        yield pa.concat_batches(some)
 
 
 def _positive(amount: _Numbers, otherwise: float | _Numbers = np.nan) -> _Numbers:

@@ -145,6 +145,7 @@ class RowsWriter:
             self._schema,
             compression={name: "lz4" if name in REPEATING else "zstd" for name in columns},
             use_dictionary=list(repeating),
+            write_statistics=False,  # they serve readers of a part of the rows
             column_encoding={
                 name: "DELTA_BINARY_PACKED"
                 for name in ASCENDING
