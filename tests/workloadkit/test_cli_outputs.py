@@ -56,7 +56,7 @@ def test_the_name_of_a_log_determines_its_format(words, log, capsys):
     ):
         assert run_command(*command, "-o", name) == 0, capsys.readouterr().err
         assert read(name).n_jobs > 0
-    for name in ("x.csv", "x.parquet", "x.txt", "x", "x.zip"):
+    for name in ("x.parquet", "x.txt", "x", "x.zip"):
         before = sorted(log.parent.iterdir())
         capsys.readouterr()
         assert run_command(*command, "-o", name) == 2
@@ -66,14 +66,15 @@ def test_the_name_of_a_log_determines_its_format(words, log, capsys):
 
 
 @pytest.mark.parametrize("words", MAKING, ids=lambda words: words[0])
-def test_only_convert_writes_workloads_of_batsim(words, log, capsys):
+@pytest.mark.parametrize("name", ["x.json", "x.csv"])
+def test_only_convert_writes_for_other_programs(name, words, log, capsys):
     command = [str(log) if word == "LOG" else word for word in words]
-    code = run_command(*command, "-o", "x.json")
+    code = run_command(*command, "-o", name)
     assert code == (0 if words[0] == "convert" else 2)
-    assert (log.parent / "x.json").exists() == (code == 0)
-    assert (
-        "for Batsim 5" if code == 0 else "x.json: the suffix does not determine a format"
-    ) in capsys.readouterr().err
+    assert (log.parent / name).exists() == (code == 0)
+    err = capsys.readouterr().err
+    made = "for Batsim 5" if name == "x.json" else "wrote x.csv and x.csv.toml"
+    assert (made if code == 0 else f"{name}: the suffix does not determine a format") in err
 
 
 @pytest.mark.parametrize(("words", "suffix"), OTHERS)

@@ -63,6 +63,14 @@ def test_numbers_of_different_logs_stay_apart(small, large):
     assert "numbers of large raised by: executable 4, queue 2" in new.header.get_all("Note")
 
 
+def test_the_queues_of_all_logs_are_listed(small, large):
+    header = small.header.appended(("MaxQueues", "1"), ("Queue", "1 day"))
+    large = large.replaced(header=large.header.appended(("Queue", "0 night")))
+    new = wk.resample([small.replaced(header=header), large], rng=1)
+    assert new.header.names("queue") == {1: "day", 2: "night"}
+    assert new.header.number("MaxQueues") == 2
+
+
 def test_a_log_without_such_numbers_takes_none(small):
     none = log_of("none", USERS)
     third = log_of("third", USERS, executable=0, queue=7)

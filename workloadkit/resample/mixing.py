@@ -1,6 +1,6 @@
 """Adapt the pools of one or several logs to the machine of the new log."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -192,4 +192,19 @@ def _number_apart(
         raised_by = ", ".join(f"{name} {n}" for name, n in zip(NUMBERED, by, strict=True) if n)
         if raised_by:
             header = header.appended(("Note", f"numbers of {of.name} raised by: {raised_by}"))
+        header = _with_names(header, of.header, dict(zip(NUMBERED, by, strict=True)))
+    for label in ("Queue", "Partition"):
+        if header.get(f"Max{label}s") is not None:
+            n_used = np.unique(columns[label.lower()][columns[label.lower()] >= 0]).size
+            n_known = max(n_used, len(header.listed(label)))
+            header = header.replaced(f"Max{label}s", str(n_known))
+    return header
+
+
+def _with_names(header: Header, of: Header, raised: Mapping[str, int]) -> Header:
+    """Return a header that also lists the queues and partitions of another one, raised."""
+    for label in ("Queue", "Partition"):
+        by = raised[label.lower()]
+        named = of.names(label).items() if by else ()
+        header = header.appended(*((label, f"{number + by} {name}") for number, name in named))
     return header

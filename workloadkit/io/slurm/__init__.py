@@ -158,7 +158,8 @@ def looks_like(lines: list[str]) -> bool:
     >>> looks_like(["JobID|Submit|State", "1|2024-05-01T08:00:00|COMPLETED"])
     True
     """
-    known = [line.rstrip("\r") for line in lines if line.strip() and line[0] != "#"]
+    # a comment of SWF may name the columns of a side-car
+    known = [line.rstrip("\r") for line in lines if line.strip() and line[0] not in "#;"]
     at, columns = columns_at(known)
     return columns is not None or (bool(known) and is_row(known[at]))
 
