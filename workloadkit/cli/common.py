@@ -382,9 +382,10 @@ def write_log(log: "Trace", output: Path, summary: str = "") -> None:
 
 
 def report_estimates(log: "Trace", settings: Any) -> None:
-    """Report that a log states no requested time, so that run times are planned with."""
+    """Report that an imported log states no requested time, so that run times are planned with."""
     asked = settings.estimates == "user" and settings.predictor is None
-    if asked and log.n_jobs and not (log.column("requested_time") >= 0).any():  # false for NaN
+    imported = log.sidecar is not None and log.n_jobs
+    if asked and imported and not (log.column("requested_time") >= 0).any():  # false for NaN
         note(f"{log.name}: requested times are unknown: the scheduler plans with the run times")
 
 

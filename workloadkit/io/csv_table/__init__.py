@@ -57,8 +57,8 @@ def write_csv_table(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, .
     """Write a trace as a table in CSV with all its columns, whole or not at all.
 
     Next to it, in a file with the whole name plus ``.toml``, stands the mapping with which
-    `workloadkit.io.tables` reads the jobs again; it has the header's lines as notes, and the size
-    and nodes of the machine.
+    `workloadkit.io.tables.read_table` reads the jobs again; it has the header's lines as notes, and
+    the size and nodes of the machine.
 
     Parameters
     ----------
