@@ -68,9 +68,10 @@ def resample(
         job (field 17) is renumbered if it is in the log, else unknown, like the think time. Utility
         functions stay with their jobs, and so does the side-car (see `Trace.with_columns`), in
         which users have the names of those from whom they were drawn. The machine stays if all logs
-        have the same, and `procs` is not another size. The header is that of the log (the first of several),
-        updated to the new jobs, with a note on the origin and the seed. Dates and time zone are
-        those of the first log, but jobs keep the weekday and time of day of their own zone. Groups,
+        have the same, and `procs` is not another size. The header is that of the log (the first of
+        several), updated to the new jobs, with a note on the origin and the seed. Dates and time
+        zone are those of the first log, but jobs keep the weekday and time of day of their own
+        zone. Groups,
         executables, queues and partitions of further logs get numbers above those of the previous
         logs; the header records the offsets.
 
