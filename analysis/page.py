@@ -37,6 +37,7 @@ Progress = Callable[[int, int, str], object]
 SCRIPT = (Path(__file__).parent / "templates" / "tables.js").read_text(encoding="utf-8")
 
 _LONGEST = 4000  # characters of a text on a page; the JSON has all
+_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,17 @@ class Report(Displayed):
 
     @property
     def headlines(self) -> tuple[tuple[str, str, str], ...]:
-        """What matters most, for a terminal: each with its severity, in a line, and its effect."""
+        """What matters most, for a terminal: each with its severity, in a line, and its effect.
+
+        Without measures that have thresholds, the first sentence of each finding.
+        """
+        if not self.ranked:
+            return tuple(
+                ("", f"{section.title}: {_SENTENCE_END.split(finding)[0]}", "")
+                for section, finding in self.findings
+            )
         severe = [one for one in self.ranked if one.severity != "none"]
-        if self.ranked and not severe:
+        if not severe:
             return (("", self.no_findings, ""),)
         return tuple((x.severity, f"{x.rule.title}: {x.shown}", x.effect) for x in severe)
 
