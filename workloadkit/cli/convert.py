@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
@@ -18,7 +19,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.output import note, progress, write_message
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import FormatError, ParameterError, WorkloadError, plural
 from workloadkit.io.known_formats import WRITTEN_TITLES, Format
 
 if TYPE_CHECKING:
@@ -68,10 +69,12 @@ def convert(
     mapping: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|FILE",
+            metavar="NAME|FILE|guess",
             show_default=False,
+            autocompletion=configuration.mappings,
             help="What the columns of a table mean (CSV, JSON, Parquet; files, folders, archives): "
-            "a mapping that ships, such as kestrel, or a TOML file.",
+            "a mapping that ships, see `workloadkit traces`, a TOML file, or guess. By default one "
+            "is proposed, and nothing is read.",
         ),
     ] = None,
     tz: Annotated[
@@ -153,6 +156,11 @@ def convert(
     check_outputs(output, json=json, inputs=[*logs, key, slurm_conf])
     if slurm_conf is not None and anonymize:
         raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
+    sections: Any = mapping
+    if mapping == "guess":
+        sections = _guessed(logs)
+    elif (mapping, from_, columns) == (None, None, None):
+        _propose(logs)
     machine = _configured(slurm_conf) if slurm_conf else None
     secret = _secret(key)
     reading = f"reading {', '.join(map(str, logs))}"
@@ -170,13 +178,13 @@ def convert(
 
         with progress(f"{reading}, writing {output}"):  # together: they may not fit into memory
             given = formats.table_options(from_, options)
-            header, intake = convert_table(logs, mapping, output, **given)
+            header, intake = convert_table(logs, sections, output, **given)
         typer.echo(str(intake))
         report_written(output, (), "")
         _note_size(header)
         return
     with progress(reading):
-        trace = formats.read_log([str(log) for log in logs], from_, mapping=mapping, **options)
+        trace = formats.read_log([str(log) for log in logs], from_, mapping=sections, **options)
     if machine is not None:
         trace = replace(trace, machine=machine)
         if machine.procs and not trace.header.procs:
@@ -195,6 +203,33 @@ def convert(
         _note_size(trace.header)
     if json:
         write_json(json, _as_dict(trace))
+
+
+def _propose(logs: list[Path]) -> None:
+    """Print a mapping for a table that needs one, and stop."""
+    from workloadkit.io.formats import needs_mapping
+
+    if not needs_mapping(logs[0]):
+        return
+    from workloadkit.io.tables.guess import propose
+
+    proposal = propose(logs)
+    typer.echo(proposal.text(), nl=False)
+    todo = "check the proposed mapping, save it as FILE, and give --mapping FILE"
+    if not proposal.unsure:
+        todo += "; or read what is sure or likely with --mapping guess"
+    raise FormatError(str(logs[0]), f"is a table: {todo}")
+
+
+def _guessed(logs: list[Path]) -> dict[str, Any]:
+    """Return the proposed mapping of a table, if it is sure; report what is left out."""
+    from workloadkit.io.tables.guess import guessed
+
+    proposal = guessed(logs)
+    note(f"{proposal.name}: read by a proposed mapping; to see it, leave out --mapping")
+    if left := proposal.left_out():
+        note(f"{proposal.name}: not sure, left out: {', '.join(left)}")
+    return proposal.mapping()
 
 
 def _note_size(header: "Header") -> None:

@@ -360,6 +360,15 @@ def columns_at(
     return 0, given
 
 
+def missing_columns(columns: ExportColumns) -> list[str]:
+    """Return the required columns that are missing, and what each is for."""
+    return [
+        f"{title} ({why})"
+        for any_of, title, why in _NEEDED
+        if not any(what in columns.place for what in any_of)
+    ]
+
+
 def checked_columns(
     columns: ExportColumns | None, line: str, path: str, number: int
 ) -> ExportColumns:
@@ -385,12 +394,7 @@ def checked_columns(
         raise FormatError(
             path, f"columns have a fixed width; use --parsable2: {EXPORT}", line=number
         )
-    missing = [
-        f"{title} ({why})"
-        for any_of, title, why in _NEEDED
-        if not any(what in columns.place for what in any_of)
-    ]
-    if missing:
+    if missing := missing_columns(columns):
         what = "a column is missing" if len(missing) == 1 else "columns are missing"
         raise FormatError(path, f"{what}: {', '.join(missing)}; export with: {EXPORT}", line=number)
     return columns

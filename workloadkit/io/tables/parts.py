@@ -103,6 +103,19 @@ def parts_of(
     )
 
 
+def names_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder, a file with the suffix of a table, or an archive of such."""
+    name = os.fspath(path)
+    if is_folder(name):
+        return True
+    names = [name]
+    if exists(name) and zipfile.is_zipfile(name):
+        with zipfile.ZipFile(name) as archive:
+            names = archive.namelist()
+    suffixes = (PurePosixPath(_bare(each)).suffix.lower() for each in names)
+    return exists(name) and any(each in _FORMATS and each != ".txt" for each in suffixes)
+
+
 def _found(given: Iterable[str | os.PathLike[str]], folder: Path) -> Iterator[tuple[Part, bool]]:
     """Yield the files, and whether each was named rather than found in a folder."""
     for each in [os.fspath(path) for path in given]:

@@ -1,0 +1,245 @@
+"""Proposed mappings: what is called sure is true, and a unit is never guessed."""
+
+import csv
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.data import DATA
+from workloadkit.errors import FormatError
+from workloadkit.io.tables import read_mapping, read_table
+from workloadkit.io.tables.engine import JOINED, columns_in, connect
+from workloadkit.io.tables.guess import guessed, propose
+
+pytest.importorskip("duckdb")
+
+FOUND = DATA / "found"
+
+#: Shared samples, the mappings that ship for them, and the fields that a proposal cannot know:
+#: multiples of nodes, amounts in lists, thousandths, columns of words without a meaning.
+SAMPLES = {
+    "files/trace_eagle_like.csv": ("eagle", ()),
+    "files/trace_kalos_like.csv": ("acme", ()),
+    "files/trace_pods_like.csv": ("gpu2023", ("procs",)),
+    "files/trace_slurmdbd_table.csv": ("supercloud", ("procs",)),
+    "files/trace_pm100_like.parquet": ("pm100", ()),
+    "datasets/kestrel_like": ("kestrel", ()),
+    "datasets/in2p3_like/11.tsv.tar.gz": ("in2p3", ()),
+    "datasets/mustang_like.csv.gz": ("mustang", ("procs",)),
+    "real/openb_pod_list_default.csv": ("gpu2023", ("procs",)),
+}
+
+
+def sql_of(line):
+    return line.value["sql"] if isinstance(line.value, dict) else line.value
+
+
+def unit_of(line):
+    return line.value.get("unit", "") if isinstance(line.value, dict) else ""
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_columns_are_those_of_the_mapping_that_ships(sample):
+    path = FOUND / sample
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    name, exempt = SAMPLES[sample]
+    proposal, shipped, con = propose([path]), read_mapping(name), connect([], "")
+    for field in {"submit", "start", "end", "procs"} - set(exempt):
+        used = columns_in(con, shipped.fields[field].sql) - {(JOINED,)}
+        assert columns_in(con, sql_of(proposal.line(field))) <= used, field
+
+
+def write(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+SPELLINGS = {
+    "submit": ("submit time", "submitted at", "queued timestamp", "creation time", "time submit"),
+    "start": ("start time", "begin time", "started", "scheduled time", "time start"),
+    "end": ("end time", "finished at", "completion time", "deletion time", "time end"),
+    "run": ("elapsed", "run time", "duration", "runtime"),
+    "requested_time": ("time limit", "walltime", "requested walltime", "wallclock limit"),
+    "procs": ("cores", "num processors", "ncpus", "alloc cpus"),
+    "user": ("user name", "owner", "user"),
+}
+STYLES = (
+    lambda words: "_".join(words),
+    lambda words: "".join(word.title() for word in words),
+    lambda words: words[0] + "".join(word.title() for word in words[1:]),
+    lambda words: " ".join(words).upper(),
+    lambda words: ".".join(words),
+)
+ORIGIN = datetime(2024, 3, 1, tzinfo=UTC)
+TIMES = {
+    "s": lambda s: f"{ORIGIN.timestamp() + s:.0f}",
+    "ms": lambda s: f"{(ORIGIN.timestamp() + s) * 1000:.0f}",
+    "us": lambda s: f"{(ORIGIN.timestamp() + s) * 1e6:.0f}",
+    "": lambda s: (ORIGIN + timedelta(seconds=s)).strftime("%Y-%m-%d %H:%M:%S"),
+    "relative": lambda s: f"{s}",
+}
+DURATIONS = {
+    "ms": lambda s: f"{s * 1000}",
+    "s": lambda s: f"{s}",
+    "min": lambda s: f"{-(-s // 60)}",
+    "h": lambda s: f"{s / 3600:.6f}",
+    "clock": lambda s: f"{s // 86400}-{s // 3600 % 24:02}:{s // 60 % 60:02}:{s % 60:02}",
+}
+DISTRACTORS = ("priority", "colour", "nice level", "weight", "step count")
+
+
+@st.composite
+def tables(draw):
+    """Return header, rows, and the unit and field of each column with a meaning."""
+    n_jobs = draw(st.integers(3, 30))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    submit = np.sort(rng.integers(0, 10**6, n_jobs))
+    start = submit + rng.integers(0, draw(st.sampled_from((1, 60, 10**5))), n_jobs)
+    run = rng.integers(1, draw(st.sampled_from((2, 100, 10**5))), n_jobs)
+    limit = run * rng.integers(1, draw(st.sampled_from((2, 20))), n_jobs)
+    of_times = draw(st.sampled_from(sorted(TIMES)))
+    values = {"submit": submit, "start": start, "end": start + run}
+    cells = {field: [TIMES[of_times](int(v)) for v in of] for field, of in values.items()}
+    truth = dict.fromkeys(cells, of_times)
+    for field, of in (("run", run), ("requested_time", limit)):
+        truth[field] = draw(st.sampled_from(sorted(DURATIONS)))
+        cells[field] = [DURATIONS[truth[field]](int(v)) for v in of]
+    cells["procs"] = [f"{p}" for p in rng.integers(1, 64, n_jobs)]
+    cells["user"] = [f"u{u}" for u in rng.integers(0, 4, n_jobs)]
+    for field in draw(st.sets(st.sampled_from(sorted(cells)))):
+        del cells[field]
+    style = draw(st.sampled_from(STYLES))
+    names = {f: style(draw(st.sampled_from(SPELLINGS[f])).split()) for f in cells}
+    for other in draw(st.sets(st.sampled_from(DISTRACTORS))):
+        names[other] = style(other.split())
+        cells[other] = [f"{v}" for v in rng.integers(0, 5000, n_jobs)]
+    order = draw(st.permutations(sorted(cells)))
+    rows = list(zip(*(cells[f] for f in order), strict=True)) if order else []
+    return [names[f] for f in order], rows, {names[f]: (f, truth.get(f, "")) for f in order}
+
+
+@given(tables())
+def test_what_is_sure_is_true(table):
+    header, rows, truth = table
+    if len(header) < 2:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        proposal = propose([write(Path(folder) / "own.csv", header, rows)])
+    for line in proposal.lines:
+        if line.section != "fields" or line.sureness != "sure":
+            continue
+        field, unit = truth[sql_of(line)[1:-1]]
+        if line.key == "run" and field == "requested_time":  # it equals end - start in all rows
+            assert proposal.line("end").sureness == "sure"
+        else:
+            assert line.key == field
+        assert unit_of(line) == unit
+        assert unit != "relative"
+
+
+def row(job, *, state="COMPLETED", limit=60, run=1800):
+    begin = ORIGIN + timedelta(hours=job)
+    texts = [f"{begin + timedelta(seconds=s):%Y-%m-%d %H:%M:%S}" for s in (0, 60, 60 + run)]
+    return [job, *texts, limit, state, 4]
+
+
+HEADER = ["jobid", "submitted", "started", "ended", "walltime", "state", "cores"]
+
+
+def test_a_limit_without_a_unit_is_not_guessed(tmp_path):
+    table = write(tmp_path / "own.csv", HEADER, [row(i, run=60 * i + 7) for i in range(1, 9)])
+    proposal = propose([table])
+    line = proposal.line("requested_time")
+    assert (unit_of(line), line.sureness) == ("?", "unsure")
+    assert not proposal.unsure
+    assert proposal.left_out() == ("requested_time",)
+    with pytest.raises(FormatError, match=r"line \d+, field fields.requested_time: unit is '\?'"):
+        (tmp_path / "own.toml").write_text(proposal.text())
+        read_mapping(tmp_path / "own.toml")
+
+
+def test_jobs_that_ran_to_their_limits_show_its_unit(tmp_path):
+    rows = [row(i, state="TIMEOUT", limit=10 * i, run=600 * i + 9) for i in range(1, 9)]
+    line = propose([write(tmp_path / "own.csv", HEADER, rows)]).line("requested_time")
+    assert (unit_of(line), line.sureness) == ("min", "sure")
+
+
+def test_a_walltime_that_is_the_run_time_is_the_run_time(tmp_path):
+    rows = [row(i, limit=120 * i, run=120 * i) for i in range(1, 9)]
+    proposal = propose([write(tmp_path / "own.csv", HEADER, rows)])
+    assert unit_of(proposal.line("run")) == "s"
+    assert proposal.line("requested_time") is None
+
+
+def test_a_duration_since_the_submission_is_left_out(tmp_path):
+    rows = [[*row(i, run=60 * i), 60 * i + 60] for i in range(1, 9)]
+    proposal = propose([write(tmp_path / "own.csv", [*HEADER, "duration"], rows)])
+    assert proposal.line("run") is None
+    assert 'run = "duration" is left out: it is end - submission' in proposal.text()
+
+
+def test_start_alone_may_be_the_submission(tmp_path):
+    rows = [row(i)[:1] + row(i)[2:4] for i in range(9)]
+    proposal = propose([write(tmp_path / "own.csv", ["id", "start_time", "end_time"], rows)])
+    assert proposal.unsure == ("submit or start", "run, or start and end")
+    with pytest.raises(FormatError, match=r"own\.csv: not sure: submit or start, and run"):
+        guessed([tmp_path / "own.csv"])
+
+
+def test_day_and_month_are_not_guessed(tmp_path):
+    rows = [[i, f"0{i}/02/2024 10:00", f"0{i}/02/2024 11:00"] for i in range(1, 9)]
+    proposal = propose([write(tmp_path / "own.csv", ["id", "start", "end"], rows)])
+    assert proposal.line("start").sureness == "unsure"
+
+
+def test_states_of_the_site_are_listed(tmp_path):
+    rows = [row(i, state=state) for i, state in enumerate(("done", "oom", "zapped") * 3)]
+    text = propose([write(tmp_path / "own.csv", HEADER, rows)]).text()
+    section = text.partition("[states]\n")[2].splitlines()
+    assert [line.split("  ")[0] for line in section] == [
+        'done = "completed"', 'oom = "out_of_memory"', 'zapped = "unknown"'
+    ]  # fmt: skip
+    assert ["unsure" in line for line in section] == [False, False, True]
+
+
+def test_records_within_a_document(tmp_path):
+    (tmp_path / "own.json").write_text('{"result": {"jobs": [{"start": "2024-01-01 10:00"}]}}')
+    assert 'records = "result.jobs"' in propose([tmp_path / "own.json"]).text()
+
+
+def test_convert_proposes_and_reads_what_is_confirmed(run, tmp_path):
+    rows = [row(i, run=60 * i + 7) for i in range(1, 9)]
+    table, log = write(tmp_path / "own.csv", HEADER, rows), tmp_path / "own.wkt.parquet"
+    code, out, err = run("convert", table, "-o", log)
+    assert (code, err.count("\n")) == (1, 1)
+    assert "--mapping FILE" in err
+    assert "--mapping guess" in err
+    assert not log.exists()
+    mapping = tmp_path / "own.toml"
+    mapping.write_text(out.replace('unit = "?"', 'unit = "min"'))
+    read = read_table(table, mapping)
+    assert read.column("requested_time").tolist() == [3600.0] * 8
+    code, _, err = run("convert", table, "-o", log, "--mapping", "guess")
+    assert code == 0
+    assert "not sure, left out: requested_time" in err
+    assert read_table(table, guessed([table]).mapping()).column("run").tolist() == (
+        read.column("run").tolist()
+    )
+
+
+def test_convert_does_not_guess_what_is_not_sure(run, tmp_path):
+    rows = [[i, 10 * i, 10 * i + 5] for i in range(9)]
+    table = write(tmp_path / "own.csv", ["id", "start_time", "end_time"], rows)
+    code, out, err = run("convert", table, "-o", tmp_path / "own.swf", "--mapping", "guess")
+    assert (code, out) == (1, "")
+    assert "not sure: submit or start" in err
+    code, out, err = run("convert", table, "-o", tmp_path / "own.swf")
+    assert code == 1
+    assert "--mapping guess" not in err
