@@ -106,6 +106,22 @@ def test_forms_of_json(tmp_path):
     assert (broken.intake.rows, broken.intake.left_out[0].first_line) == (4, 4)
 
 
+def test_lists_have_items_and_objects_have_fields(tmp_path):
+    records = [
+        {"t": 5, "gpus": [0, 10], "who": {"name": "ann"}},
+        {"t": 6, "gpus": [], "who": None},
+        {"t": 7, "gpus": None, "who": {"name": "bob", "more": [1]}},
+    ]
+    fields = {"submit": {"sql": "t", "unit": "s"}, "gpus": "len(gpus)", "user": "who->>'name'"}
+    for text in (json.dumps(records), "".join(f"{json.dumps(r)}\n" for r in records)):
+        name = "jobs.json" if text[0] == "[" else "jobs.jsonl"
+        trace = read(tmp_path, text, {"fields": fields}, name)
+        np.testing.assert_array_equal(trace.column("gpus"), [2, 0, np.nan])
+        assert trace.names("user").tolist() == ["ann", np.nan, "bob"]
+    with pytest.raises(wk.FormatError, match=r"field fields.user: .* has no such column; did you"):
+        read(tmp_path, text, {"fields": fields | {"user": "woh->>'name'"}}, name)
+
+
 def test_lists_within_records(tmp_path):
     records = [
         {"t": "5", "tries": [{"at": 7, "to": 9}, {"at": 20, "to": 90}]},

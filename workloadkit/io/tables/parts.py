@@ -44,9 +44,10 @@ class Part:
     compression : str
         As the engine names it.
     columns : tuple of str
-        Names; empty for JSON, where any may be there.
+        Names; of JSON, those in the first records.
     kinds : dict of str to str
-        Columns that are durations, by their unit (s, ms, us, ns), or times (aware, naive).
+        Columns that are durations, by their unit (s, ms, us, ns), or times (aware, naive); of JSON,
+        those that are objects or lists, by the type as which they are read.
     is_lines : bool
         Whether JSON consists of lines rather than one array.
     """
@@ -256,9 +257,14 @@ def _csv_columns(part: Part, table: Table) -> tuple[str, ...]:
     if not line or not line[0]:
         raise FormatError(part.name, "is empty")
     if len(table.delimiter) == 1:
-        quoting = csv.QUOTE_MINIMAL if table.quote else csv.QUOTE_NONE
-        quote = table.quote or None
-        cells = next(csv.reader(line, delimiter=table.delimiter, quotechar=quote, quoting=quoting))
+        cells = next(
+            csv.reader(
+                line,
+                delimiter=table.delimiter,
+                quotechar=table.quote or None,
+                quoting=csv.QUOTE_MINIMAL if table.quote else csv.QUOTE_NONE,
+            )
+        )
     else:
         cells = [cell.strip(table.quote or None) for cell in line[0].split(table.delimiter)]
     if table.names:

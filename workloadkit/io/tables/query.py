@@ -8,13 +8,12 @@ from typing import Any
 from workloadkit.errors import FormatError, WorkloadError, among
 from workloadkit.intake import FILE_AT
 from workloadkit.io.tables.engine import FRAME, JOINED, columns_in, name, text
+from workloadkit.io.tables.json_columns import SEEN, json_form, with_json_columns
 from workloadkit.io.tables.mapping import TIMES, Table, TableMapping
 from workloadkit.io.tables.parts import Part
 from workloadkit.io.tables.values import conversion, number_of_text, utc
 
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 0.001}
-_LINES = "newline_delimited"
-_SEEN = 10_000  # rows of each file that are checked
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,7 @@ def query_of(
         of a part are not as expected.
     """
     source = mapping.source
+    parts, others = with_json_columns(con, parts), with_json_columns(con, others)
     used, of_joined = _used(con, mapping)
     for key, found in used.items():
         _check_there(mapping, key, found, source, parts)
@@ -122,8 +122,6 @@ def _check_there(
     mapping: TableMapping, key: str, used: set[str], table: Table, parts: Sequence[Part]
 ) -> None:
     """Check that columns are in some part, or may be missing."""
-    if any(part.format == "json" for part in parts):
-        return
     there = {column for part in parts for column in (*part.columns, *part.keys)}
     lower = {column.lower() for column in (*there, *table.optional)}
     for column in sorted(used):
@@ -139,7 +137,7 @@ def _check_expected(
     for part in parts if mapping.source.expect else ():
         rows = _rows(mapping.source, mapping.times.zone, [part], names)
         for expression in mapping.source.expect:
-            sql = f"SELECT (\n{expression}\n) FROM ({rows} LIMIT {_SEEN})"
+            sql = f"SELECT (\n{expression}\n) FROM ({rows} LIMIT {SEEN})"
             try:
                 (holds,) = con.execute(sql).fetchone()
             except Exception as error:
@@ -189,13 +187,11 @@ def _read_together(numbered: tuple[int, Part]) -> tuple[object, ...]:
 def _scan(part: Part, table: Table, names: Sequence[str]) -> tuple[str, int]:
     """Return the SQL that reads a part of text as it is, and the lines before its first row."""
     if part.format == "json":
-        columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in names if n not in part.keys)
-        form = _LINES if part.is_lines else "array"
-        return (
-            f"read_json({text(part.path)}, auto_detect = false, format = '{form}', "
-            f"compression = '{part.compression}', columns = {{{columns}}}"
-            f"{', ignore_errors = true' if part.is_lines else ''})"
-        ), 0
+        columns = ", ".join(
+            f"{text(n)}: '{part.kinds.get(n, 'VARCHAR')}'" for n in names if n not in part.keys
+        )
+        given = f"auto_detect = false, columns = {{{columns}}}"
+        return f"read_json({text(part.path)}, {given}, {json_form(part)})", 0
     columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in part.columns)
     null = ", ".join(map(text, table.null))
     return (
