@@ -34,6 +34,12 @@ _LEFT_OUT = ("id", "reason", "exit_code", "node_list", "features", "pools")
 #: Measured fields that records and logs share.
 _MEASURED = ("procs", "cpu", "memory", "requested_procs", "requested_time", "requested_memory")
 
+#: Fields that all records have.
+NEEDED = (
+    *("place", "submit", "submit_by", "start", "end", "run", "status", "state"),
+    *(*_MEASURED, *NUMBERED, *_ALSO_NUMBERED),
+)
+
 #: Latest accepted submission, the end of the year 9999. [s since 1970]
 LAST_SECOND = 253_402_300_799
 
@@ -344,5 +350,5 @@ def sidecar_of(
         }
         state = table["state"].where(table["state"].isin([*origin.states, ""]), "")
         words["state"] = state.cat.remove_unused_categories()
-        table = table.assign(**words).drop(columns=list(_LEFT_OUT))
+        table = table.assign(**words).drop(columns=list(_LEFT_OUT), errors="ignore")
     return table[[n for n in table if n in origin.columns]] if origin.columns else table

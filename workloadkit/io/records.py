@@ -1,7 +1,7 @@
 """Collect accounting records while files are read."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,11 @@ class ImportOptions:
 class Records:
     """Records of jobs in compact form, and counts of the other rows.
 
+    Parameters
+    ----------
+    fields : sequence of RecordField, default RECORD_FIELDS
+        Fields of the records.
+
     Attributes
     ----------
     rows : int
@@ -98,7 +103,7 @@ class Records:
     [[0.0, 'al', nan], [60.0, 'bo', nan]]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Sequence[RecordField] = RECORD_FIELDS) -> None:
         self.rows = 0
         self.digest = hashlib.sha256()
         self.suspends = False
@@ -107,8 +112,9 @@ class Records:
         self.line_of: Callable[[int], int] = int
         self._n_records = 0
         self._table: pd.DataFrame | None = None
-        self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in RECORD_FIELDS}
-        self._words = {f.name: _Words([""]) for f in RECORD_FIELDS if f.kind == "word"}
+        self._fields = fields
+        self._parts: dict[str, list[NDArray | int]] = {f.name: [] for f in fields}
+        self._words = {f.name: _Words([""]) for f in fields if f.kind == "word"}
         self._left_out: dict[str, Repair] = {}
         self._rejected: dict[str, Repair] = {}
         self._noted: dict[str, Repair] = {}
@@ -128,7 +134,7 @@ class Records:
         **columns : array_like or Words, shape (n_records,)
             By the names of `RECORD_FIELDS`; NaN, a status of -1, and empty strings are unknown.
         """
-        for field in RECORD_FIELDS:
+        for field in self._fields:
             given = columns.pop(field.name, None)
             self._parts[field.name].append(
                 n_records if given is None else self._compact(field, given, n_records)
@@ -213,7 +219,7 @@ class Records:
             table, self._table = self._table, None
             return table
         columns: dict[str, Any] = {}
-        for field in RECORD_FIELDS:
+        for field in self._fields:
             column = _joined(field, self._parts.pop(field.name))
             self._parts[field.name] = []
             if field.kind == "word":

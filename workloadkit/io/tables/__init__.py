@@ -152,17 +152,16 @@ def read_frame(
     if mapping.joined is not None:
         raise mapping.error("joined", "a frame is one table")
     table = _arrow(frame)
-    records = Records()
     part = with_schema(Part("", "the frame", "", format="frame"), table.schema)
     con = connect([], "", frame=table.append_column("_row", pa.array(range(1, len(table) + 1))))
     try:
-        batches = Batches(mapping, query_of(con, mapping, [part], []), records)
+        batches = Batches(mapping, query_of(con, mapping, [part], []))
         with _naming_fields(con, mapping, batches.query):
             for _ in batches.read(con):
                 pass
     finally:
         con.close()
-    return assemble_from(records, origin_of(mapping, [part], batches), options)
+    return assemble_from(batches.records, origin_of(mapping, [part], batches), options)
 
 
 def _arrow(frame: Any) -> "pa.Table":
@@ -204,7 +203,7 @@ def _opened(
         con = connect([part.path for part in (*parts, *others)], folder)
         try:
             query = query_of(con, mapping, parts, others)
-            yield con, parts, lambda: Batches(mapping, query, Records())
+            yield con, parts, lambda: Batches(mapping, query)
         finally:
             con.close()
 

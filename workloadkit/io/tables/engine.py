@@ -50,6 +50,7 @@ def connect(paths: Iterable[str], folder: str, *, frame: Any = None) -> Any:
     allowed = ", ".join(text(path) for path in paths)
     for setting in (
         "TimeZone = 'UTC'",
+        "enable_progress_bar = false",
         f"allowed_paths = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",

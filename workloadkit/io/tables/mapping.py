@@ -282,7 +282,8 @@ _SECTIONS: dict[str, Any] = {
     "durations": Durations,
     "provenance": Provenance,
 }
-_MACHINE = ("name", "procs", "nodes")
+_MACHINE = {"name": str, "procs": int, "nodes": list}
+_OF_MACHINE = {str: "a text", int: "a whole number", list: "a list"}
 _KEYS = ("title", "fields", "states", "machine", *_SECTIONS)
 
 
@@ -334,7 +335,7 @@ def read_mapping(mapping: Mapped) -> TableMapping:
 
 
 _HEAD = re.compile(r"\s*\[{1,2}\s*([\w.\-\"' ]+?)\s*\]{1,2}\s*(#.*)?")
-_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w\-]+)\s*=""")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.\-]+)\s*=""")
 
 
 def _lines_of(text: str) -> dict[str, int]:
@@ -385,6 +386,9 @@ def _checked(keys: dict[str, Any], name: str, lines: dict[str, int]) -> TableMap
     for key in machine:
         if key not in _MACHINE:
             raise blank.error(f"machine.{key}", f"unknown key; {among(key, _MACHINE)}")
+        if not isinstance(machine[key], _MACHINE[key]) or machine[key] is True:
+            why = f"is {quoted(machine[key])}; it is {_OF_MACHINE[_MACHINE[key]]}"
+            raise blank.error(f"machine.{key}", why)
     return TableMapping(name, title, found, states=states, machine=machine, lines=lines, **parts)
 
 

@@ -120,6 +120,8 @@ def names_table(path: str | os.PathLike[str]) -> bool:
 def _found(given: Iterable[str | os.PathLike[str]], folder: Path) -> Iterator[tuple[Part, bool]]:
     """Yield the files, and whether each was named rather than found in a folder."""
     for each in [os.fspath(path) for path in given]:
+        if each == "-":
+            raise ParameterError("a table is read from files, not from standard input")
         if is_folder(each):
             root = Path(each)
             for path in sorted(root.rglob("*")):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import printable, quoted
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
-from workloadkit.io.assemble import LAST_SECOND
+from workloadkit.io.assemble import LAST_SECOND, NEEDED
 from workloadkit.io.cells import Words
 from workloadkit.io.records import Records
 from workloadkit.io.slurm import values as slurm
@@ -37,12 +37,17 @@ class Batches:
     ----------
     mapping : TableMapping
     query : Query
+
+    Attributes
+    ----------
     records : Records
-        Gets the jobs, in order of submission, and counts the rows.
+        The jobs, in order of submission, and counts of the rows.
     """
 
-    def __init__(self, mapping: TableMapping, query: Query, records: Records) -> None:
-        self.mapping, self.query, self.records = mapping, query, records
+    def __init__(self, mapping: TableMapping, query: Query) -> None:
+        self.mapping, self.query = mapping, query
+        wanted = {*NEEDED, *query.fields, "attempts", "requested_memory_per"}
+        self.records = Records([f for f in RECORD_FIELDS if f.name in wanted])
         self.columns: tuple[str, ...] = ()  # of the side-car
         self.zero: float | None = None  # of times without a date [s]
         self._states: dict[str, tuple[int, str]] = {}
