@@ -15,7 +15,7 @@ from typing import Any
 from workloadkit.errors import FormatError, MissingFileError, ParameterError, quoted
 from workloadkit.io.files import exists, is_folder, text_chunks
 from workloadkit.io.strict_json import read_json_file
-from workloadkit.io.tables.mapping import Table, TableMapping
+from workloadkit.io.tables.declared import Table, TableMapping
 
 _FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".psv": "csv", ".json": "json",

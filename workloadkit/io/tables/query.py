@@ -7,9 +7,9 @@ from typing import Any
 
 from workloadkit.errors import FormatError, WorkloadError, among
 from workloadkit.intake import FILE_AT
+from workloadkit.io.tables.declared import TIMES, Table, TableMapping
 from workloadkit.io.tables.engine import FRAME, JOINED, columns_in, name, text
 from workloadkit.io.tables.json_columns import SEEN, json_form, with_json_columns
-from workloadkit.io.tables.mapping import TIMES, Table, TableMapping
 from workloadkit.io.tables.parts import Part
 from workloadkit.io.tables.values import conversion, number_of_text, utc
 

@@ -13,7 +13,7 @@ from workloadkit.io.assemble import LAST_SECOND, NEEDED
 from workloadkit.io.cells import Words
 from workloadkit.io.records import Records
 from workloadkit.io.slurm import values as slurm
-from workloadkit.io.tables.mapping import MEMORY, TIMES, WORDS, TableMapping
+from workloadkit.io.tables.declared import MEMORY, TIMES, WORDS, TableMapping
 from workloadkit.io.tables.query import Query
 from workloadkit.record_fields import RECORD_FIELDS
 

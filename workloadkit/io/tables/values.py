@@ -7,8 +7,7 @@ import numpy as np
 
 from workloadkit.clock import Clock
 from workloadkit.header import Header
-from workloadkit.io.tables.engine import text
-from workloadkit.io.tables.mapping import (
+from workloadkit.io.tables.declared import (
     DURATIONS,
     JOULES,
     KILOBYTES,
@@ -19,6 +18,7 @@ from workloadkit.io.tables.mapping import (
     TableMapping,
     Value,
 )
+from workloadkit.io.tables.engine import text
 
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
