@@ -1,8 +1,8 @@
 """Tables of jobs, such as public traces and exports of databases, read by a mapping.
 
-`declared` is what a mapping may say, and `mapping` reads it; `parts` finds the files; `query` makes one SQL query of it,
-with `values` for each kind of field; `engine` runs it; `reading` makes records of its rows and
-counts every row; `log` writes a log without holding it in memory.
+`declared` is what a mapping may say, and `mapping` reads it; `parts` finds the files; `query` makes
+one SQL query of it, with `values` for each kind of field; `engine` runs it; `reading` makes records
+of its rows and counts every row; `log` writes a log without holding it in memory.
 """
 
 import os
