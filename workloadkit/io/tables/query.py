@@ -122,7 +122,7 @@ def _check_there(
     mapping: TableMapping, key: str, used: set[str], table: Table, parts: Sequence[Part]
 ) -> None:
     """Check that columns are in some part, or may be missing."""
-    there = {column for part in parts for column in (*part.columns, *part.keys)}
+    there = dict.fromkeys(c for part in parts for c in (*part.columns, *part.keys))
     lower = {column.lower() for column in (*there, *table.optional)}
     for column in sorted(used):
         if column.lower() not in lower:
