@@ -122,6 +122,9 @@ def _seconds(moment: datetime | date | None) -> float:
 
 def _of_texts(name: str, kept: list[str], given: list[str], missing: tuple[str, ...]) -> Column:
     numbers = _numbers(kept)
+    if numbers is None:  # limits may be numbers, or a word for none
+        numbers = _numbers(["" if is_none(text) else text for text in kept])
+        numbers = None if numbers is None or np.isnan(numbers).all() else numbers
     words = tuple(dict.fromkeys(given))
     if numbers is not None:
         unit = _epoch(numbers)
@@ -136,7 +139,7 @@ def _of_texts(name: str, kept: list[str], given: list[str], missing: tuple[str, 
             return Column(name, "time", values, words, has_offset=offset, missing=missing)
     clocks = [_CLOCK.fullmatch(text) for text in kept]
     n_clocks = sum(map(bool, clocks))
-    if n_clocks and n_clocks == sum(not _is_none(text) for text in given):
+    if n_clocks and n_clocks == sum(not is_none(text) for text in given):
         values = np.array([_clock(found) for found in clocks])
         return Column(name, "clock", values, words, missing=missing)
     if all(_SUFFIX.fullmatch(text) or text == "0" for text in given):
@@ -150,7 +153,7 @@ def _of_texts(name: str, kept: list[str], given: list[str], missing: tuple[str, 
     return Column(name, "word", nothing, words, missing=missing, cells=tuple(kept))
 
 
-def _is_none(text: str) -> bool:
+def is_none(text: str) -> bool:
     """Whether a text means that there is no limit."""
     return text.lower() in ("unlimited", "infinite", "none", "partition_limit")
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.io.slurm import values as slurm
 from workloadkit.io.tables.engine import name as quoted_name
-from workloadkit.io.tables.guess.columns import Column
+from workloadkit.io.tables.guess.columns import Column, is_none
 from workloadkit.io.tables.guess.names import meanings
 from workloadkit.io.tables.guess.proposal import Line, Sureness
 from workloadkit.io.tables.guess.relations import (
@@ -219,8 +219,8 @@ class Fields:
             return self._number_of(field, value, column, stated)
         if column.kind == "clock":
             value["unit"] = "clock"
-            none = [w for w in column.words if ":" not in w]
-            value |= {"unknown": none} if none else {}
+            unlimited = [word for word in column.words if is_none(word)]
+            value |= {"unknown": unlimited} if unlimited else {}
         if field == "requested_time" and not others:
             run = self._run_time()
             if run is not None and are_limits(column.values, run):
@@ -249,7 +249,8 @@ class Fields:
     def _number_of(self, field: str, value: dict[str, object], column: Column, stated: str) -> Line:
         """Return the line of a duration that is a plain number."""
         none = [n for n in NO_LIMIT if (column.values == float(n)).any()]
-        value |= {"unknown": none} if none else {}
+        unlimited = [*none, *(word for word in column.words if is_none(word))]
+        value |= {"unknown": unlimited} if unlimited else {}
         numbers = np.where(np.isin(column.values, np.array(none, float)), np.nan, column.values)
         run = self._run_time()
         if field == "requested_time" and run is not None:
