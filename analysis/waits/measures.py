@@ -63,7 +63,8 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
     if sidecar is None or not {"submit", "eligible", "start", "end"} <= set(sidecar):
         # in SWF, the wait of a job that never ran is the time until its cancellation
         wait = np.where(trace.ran, trace.column("wait"), np.nan)
-        held, run = np.full(trace.n_jobs, np.nan), np.where(trace.ran, trace.column("run"), np.nan)
+        run = np.where(trace.ran, trace.column("run"), np.nan)
+        held = waited = np.full(trace.n_jobs, np.nan)
     else:
         submit, eligible, start, end = (
             sidecar[name].to_numpy(dtype=np.float64)
@@ -72,9 +73,9 @@ def wait_intervals(trace: Trace) -> pd.DataFrame:
         submit, start = _of_last_attempt(trace, submit, start)
         wait, run = start - submit, end - start
         held = np.clip(eligible - submit, 0, np.maximum(wait, 0))
-    waited = wait - held
-    if sidecar is not None and "submit_by" in sidecar:  # some submissions are unknown
-        waited = np.where(sidecar["submit_by"] == "eligible", start - eligible, waited)
+        waited = wait - held
+        if "submit_by" in sidecar:  # some submissions are unknown
+            waited = np.where(sidecar["submit_by"] == "eligible", start - eligible, waited)
     columns = {
         "submit_to_start": wait,
         "submit_to_eligible": held,

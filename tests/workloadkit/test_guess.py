@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data import DATA
+from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import FormatError
 from workloadkit.io.tables import read_mapping, read_table
 from workloadkit.io.tables.engine import JOINED, columns_in, connect
@@ -226,6 +227,7 @@ def test_convert_proposes_and_reads_what_is_confirmed(run, tmp_path):
     mapping.write_text(out.replace('unit = "?"', 'unit = "min"'))
     read = read_table(table, mapping)
     assert read.column("requested_time").tolist() == [3600.0] * 8
+    assert wait_intervals(read)["submit_to_start"].tolist() == [60.0] * 8
     code, _, err = run("convert", table, "-o", log, "--mapping", "guess")
     assert code == 0
     assert "not sure, left out: requested_time" in err

@@ -250,22 +250,25 @@ class Fields:
         """Return the line of a duration that is a plain number."""
         none = [n for n in NO_LIMIT if (column.values == float(n)).any()]
         unlimited = [*none, *(word for word in column.words if is_none(word))]
-        value |= {"unknown": unlimited} if unlimited else {}
         numbers = np.where(np.isin(column.values, np.array(none, float)), np.nan, column.values)
+        unit, sureness, why = self._unit(field, numbers, stated)
+        value |= {"unit": unit} | ({"unknown": unlimited} if unlimited else {})
+        return Line("fields", field, value, sureness, why)
+
+    def _unit(
+        self, field: str, numbers: NDArray[np.float64], stated: str
+    ) -> tuple[str, Sureness, str]:
+        """Return the unit of plain numbers, how sure it is, and why."""
         run = self._run_time()
         if field == "requested_time" and run is not None:
             unit = unit_of_reached(numbers, run, self._timed_out())
             if unit:
-                why = "jobs in a state of time-out ran as long"
-                return Line("fields", field, value | {"unit": unit}, "sure", why)
+                return unit, "sure", "jobs in a state of time-out ran as long"
             if stated and not are_limits(numbers * SECONDS[stated], run):
-                why = f"the name states {stated}, but jobs ran longer"
-                return Line("fields", field, value | {"unit": "?"}, "unsure", why)
+                return "?", "unsure", f"the name states {stated}, but jobs ran longer"
         if stated:
-            why = "the name states the unit"
-            return Line("fields", field, value | {"unit": stated}, "likely", why)
-        why = f"a number without a unit; {' '.join(DURATION_UNITS)}"
-        return Line("fields", field, value | {"unit": "?"}, "unsure", why)
+            return stated, "likely", "the name states the unit"
+        return "?", "unsure", f"a number without a unit; {' '.join(DURATION_UNITS)}"
 
     def _run_time(self) -> NDArray[np.float64] | None:
         return self.lasted if self.lasted is not None else self._known("run")
