@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 
     schedules = {}
     for scheduler in ("fcfs", "easy"):
-        with step(f"simulating {scheduler} (compiled at first use)"):
+        with step(f"simulating {scheduler}"):
             schedule = schedules[scheduler] = wk.simulate(log, scheduler)
         with step(f"drawing the schedule of {scheduler}"):
             begin, until = analysis.schedules.busiest_week(schedule)

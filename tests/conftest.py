@@ -76,6 +76,14 @@ def one_process() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def compiled_by_default() -> Iterator[None]:
+    """Tests that compile compare the engines, also where the plain one would be sooner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workloadkit.simulation.patience.PATIENCE", 0.0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_figure_left() -> Iterator[None]:
     """What draws on the current axes must not meet those of another test."""

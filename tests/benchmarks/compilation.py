@@ -59,13 +59,14 @@ def measure(scheduler: str, users: str, more: str) -> tuple[float, float]:
     trace = wk.with_dependencies(sample if more == CROWD else sample.take(np.arange(60)))
     if scheduler == "genetic":
         trace = wk.add_utility(trace, deadline="wait+run", rng=1)
-    options: dict[str, Any] = {"rng": 1}
+    options: dict[str, Any] = {"rng": 1, "engine": "compiled"}
     if more == CROWD:
         options["offered_load"] = 3
     if more == OUTAGES:
         announced, begin, end = map(int, trace.column("submit")[[10, 20, 40]])
         options["outages"] = wk.Outages((wk.Outage(1, begin, end, 3, announced=announced),))
-    wk.simulate(trace.take(np.arange(60)), scheduler, users, engine="python", **options)  # imports
+    plain = options | {"engine": "python"}
+    wk.simulate(trace.take(np.arange(60)), scheduler, users, **plain)  # imports
     jobs = (np.arange(3), np.ones(3, np.int64), np.ones(3, np.int64), np.ones(3, np.int64))
     first, second, unit = (
         _cpu_time(lambda: wk.simulate(trace, scheduler, users, **options)),

@@ -228,17 +228,21 @@ _FIRST_USE = """
 import time, workloadkit as wk
 trace = wk.load_sample()
 begin = time.perf_counter()
-wk.simulate(trace, "easy", offered_load=1.2)
+wk.simulate(trace, "easy", offered_load=1.2, engine={engine})
 print(time.perf_counter() - begin)
 """
 
 
 def _first_use() -> Iterator[Row]:
-    """Time of the first simulation in a process: compiling, then from the cache."""
+    """Time of the first simulation in a process: in plain Python, compiling, from the cache."""
     with tempfile.TemporaryDirectory() as cache:
-        for what, goal in (("compiling", 10), ("compiled code from the cache", 1)):
+        for what, engine, goal in (
+            ("in plain Python", None, 2),
+            ("compiling", "compiled", 10),
+            ("compiled code from the cache", None, 1),
+        ):
             out = subprocess.run(
-                [sys.executable, "-c", _FIRST_USE],
+                [sys.executable, "-c", _FIRST_USE.format(engine=repr(engine))],
                 env=os.environ | {"NUMBA_CACHE_DIR": cache},
                 capture_output=True,
                 text=True,

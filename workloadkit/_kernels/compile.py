@@ -7,7 +7,9 @@ cached object code, which is loaded without the compiler, else the compiler make
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -45,6 +47,23 @@ def lacks_compiler() -> bool:
 def interpreted() -> bool:
     """Whether kernels are plain Python, on request or for lack of the compiler."""
     return DISABLE_JIT or lacks_compiler()
+
+
+class NotLoadedError(Exception):
+    """There is no native code of a kernel yet."""
+
+
+_loads_only = ContextVar("_loads_only", default=False)
+
+
+@contextmanager
+def loaded_only() -> Iterator[None]:
+    """Raise `NotLoadedError` where a kernel would have to be compiled."""
+    token = _loads_only.set(True)
+    try:
+        yield
+    finally:
+        _loads_only.reset(token)
 
 
 _waiting: list[Callable[[], object]] = []
@@ -130,6 +149,8 @@ class Kernel:
 
 
 def _made(how: str, *what: Any) -> object_code.Code:
+    if _loads_only.get():
+        raise NotLoadedError
     for report in object_code.reports:
         report()
     code: object_code.Code = getattr(start_compiler(), how)(*what)

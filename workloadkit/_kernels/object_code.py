@@ -180,7 +180,7 @@ def _platform() -> str:
     return repr((sys.version, packages, llvm.get_process_triple(), processor, settings))
 
 
-def _folder() -> Path:
+def cache_folder() -> Path:
     """Return the folder of the cache, examined again for each file, as it may have changed."""
     folder = Path(cache_directory())
     if not folder.is_absolute():
@@ -215,7 +215,7 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
     try:
-        folder = _folder()
+        folder = cache_folder()
         _in_use(folder)
         path = folder / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
         code = _read(path)
@@ -300,7 +300,7 @@ def _from_json(layout: Any) -> Any:
 def is_in_use() -> bool:
     """Whether code was compiled by these versions before."""
     with suppress(OSError, UntrustedError):
-        return any(path.suffix == _SUFFIX for path in _folder().iterdir())
+        return any(path.suffix == _SUFFIX for path in cache_folder().iterdir())
     return False
 
 

@@ -284,7 +284,8 @@ class Measured(Served):
         Engine | None,
         Setting(
             help="By default compiled for built-in schedulers and users, plain Python for custom "
-            "ones. Both give the same schedule.",
+            "ones, and for small logs until their kernels are compiled. Both give the same "
+            "schedule.",
             option=None,
             recorded="never",
         ),

@@ -27,6 +27,7 @@ from workloadkit.simulation.engines import (
     without_cancelled,
 )
 from workloadkit.simulation.machine.hardware import is_described, is_reservable
+from workloadkit.simulation.patience import play_soonest
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.schedule.notes import name_of
@@ -104,9 +105,18 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
     """Run the jobs of a workload on one machine."""
     if is_reservable(parts.rules.hardware):
         parts = _answering(parts, workload)
-    if parts.engine == "compiled":
-        policy: Any = parts.policy
-        return play_log_compiled(policy, parts.name, workload, parts.rules)
+    if parts.engine == "python":
+        return _serve_plain(parts, settings, workload)
+    policy: Any = parts.policy
+    compiled = partial(play_log_compiled, policy, parts.name, workload, parts.rules)
+    if settings.engine == "compiled":
+        return compiled()
+    return play_soonest(
+        compiled, partial(_serve_plain, parts, settings, workload), workload.submit.size
+    )
+
+
+def _serve_plain(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
     if workload.leaves is not None:
         left = np.array([job.left for job in jobs])
@@ -143,12 +153,16 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
     if is_reservable(parts.rules.hardware):
         assert simulated_users.of_log is not None  # as was checked
         parts = _answering(parts, simulated_users.of_log[1])
-    if parts.engine == "compiled":
-        policy: Any = parts.policy
-        play = play_users_compiled(policy, parts.name, parts.rules, simulated_users)
+    policy: Any = parts.policy
+    given = policy, parts.name, parts.rules, simulated_users
+    plain = partial(play_users_plain, *given, utility_at=settings.utility_at)
+    compiled = partial(play_users_compiled, *given)
+    if parts.engine == "python":
+        play = plain()
+    elif settings.engine == "compiled":
+        play = compiled()
     else:
-        how = {"utility_at": settings.utility_at}
-        play = play_users_plain(parts.policy, parts.name, parts.rules, simulated_users, **how)
+        play = play_soonest(compiled, plain, simulated_users.n_jobs)
     unscaled, workload, notes = simulated_users.result(
         play.workload, play.notes, parts.rules.machine
     )

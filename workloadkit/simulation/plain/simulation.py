@@ -1,11 +1,14 @@
 """The simulation in plain Python: clock, participants and the life of jobs."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import takewhile
 from math import inf
 from numbers import Real
 from operator import attrgetter
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,23 @@ from workloadkit.simulation.workload import Overrun, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 
 _BEHIND_NUMBERS = 2**63  # jobs without a number follow those of the same second with one
+
+
+class OutOfTimeError(Exception):
+    """A simulation takes longer than it may."""
+
+
+_until: ContextVar[float] = ContextVar("_until", default=inf)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTimeError` in simulations that take longer than this."""
+    token = _until.set(thread_time() + seconds)
+    try:
+        yield
+    finally:
+        _until.reset(token)
 
 
 class Simulation:
@@ -149,7 +169,10 @@ class Simulation:
         """Do the same after the end of a pass, in which the scheduler may have paused."""
         events, by_event, level = self._events, self.by_event, self.hardware.level
         scheduler, allocate = self.scheduler, self.scheduler.allocate
+        until = _until.get()
         while due := events.take(self._n_waiting > 0, by_event):
+            if thread_time() > until:
+                raise OutOfTimeError
             self.now = due[0][0]
             if by_event:
                 self._free_what_ends()

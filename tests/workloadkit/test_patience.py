@@ -1,0 +1,88 @@
+"""Where there is no native code, the plain engine plays, but not for long; results are equal."""
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from tests.data import needs_compiler
+from tests.small_logs import busy_log
+from workloadkit._kernels import compile as compiling
+from workloadkit._kernels import object_code
+from workloadkit.simulation import patience
+from workloadkit.simulation.plain.simulation import OutOfTimeError, within
+
+
+@pytest.fixture
+def cold(tmp_path, monkeypatch):
+    """An empty cache, a compiler that compiles no simulation, and the usual patience."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(patience, "PATIENCE", 5.0)
+    monkeypatch.setattr(patience, "_here", 0.0)
+
+    compile_ = compiling._made
+
+    def made(how, function, *more):
+        if not function.__module__.startswith("workloadkit.simulation"):
+            return compile_(how, function, *more)
+        if compiling._loads_only.get():
+            raise compiling.NotLoadedError
+        raise AssertionError(f"compiles {function}")
+
+    monkeypatch.setattr(compiling, "_made", made)
+    monkeypatch.setattr(compiling.Kernel, "bind", never_known(compiling.Kernel.bind))
+
+
+def never_known(bind):
+    """Bind kernels as if their code were not known to this process."""
+
+    def bound(kernel, arguments):
+        if kernel.py_func.__module__.startswith("workloadkit.simulation"):
+            kernel._codes.clear()
+        return bind(kernel, arguments)
+
+    return bound
+
+
+@needs_compiler
+@pytest.mark.parametrize("users", ["open", "closed", "fluid"])
+def test_nothing_is_compiled_for_a_small_log(users, cold):
+    log = busy_log(3)
+    log = log.with_columns(user=np.arange(log.n_jobs) % 5)
+    made = wk.simulate(log, "easy", users, procs=8, rng=1)
+    plain = wk.simulate(log, "easy", users, procs=8, rng=1, engine="python")
+    assert made.jobs.equals(plain.jobs)
+    assert made.metrics == plain.metrics
+    assert 0 < float((object_code.cache_folder() / "plain-seconds").read_text()) < 5
+
+
+@needs_compiler
+def test_the_compiled_engine_is_compiled_if_it_is_chosen(cold):
+    with pytest.raises(AssertionError, match="compiles"):
+        wk.simulate(busy_log(1), "easy", procs=8, engine="compiled")
+
+
+@needs_compiler
+def test_after_some_seconds_in_all_processes_kernels_are_compiled(cold, monkeypatch):
+    patience._spend(6.0)
+    monkeypatch.setattr(patience, "_here", 0.0)  # as in another process
+    with pytest.raises(AssertionError, match="compiles"):
+        wk.simulate(busy_log(1), "easy", procs=8)
+
+
+@needs_compiler
+def test_long_logs_and_long_simulations_are_compiled(cold, monkeypatch):
+    monkeypatch.setattr(patience, "MOST_JOBS", 10)
+    with pytest.raises(AssertionError, match="compiles"):
+        wk.simulate(busy_log(1), "easy", procs=8)
+    monkeypatch.setattr(patience, "MOST_JOBS", 50_000)
+    monkeypatch.setattr(patience, "PATIENCE", 1e-9)
+    with pytest.raises(AssertionError, match="compiles"):
+        wk.simulate(busy_log(1), "easy", procs=8)
+
+
+def test_a_plain_simulation_ends_when_its_time_is_over():
+    n = 2000
+    log = wk.Trace.from_columns({"submit": np.arange(n), "run": np.ones(n), "procs": np.ones(n)})
+    with pytest.raises(OutOfTimeError), within(1e-6):
+        wk.simulate(log, "fcfs", procs=8, engine="python")
+    assert wk.simulate(log, "fcfs", procs=8, engine="python").start.size == n
