@@ -159,7 +159,8 @@ class Trace(Displayed):
 
     def replaced(self, **parts: Any) -> "Trace":
         """Return the log with other parts, by field; unlike `replace`, it makes no DataFrames."""
-        return replace(self, **{name: self.table(name) for name in _TABLES} | parts)
+        tables: dict[str, Any] = {name: self.table(name) for name in _TABLES}
+        return replace(self, **tables | parts)
 
     @classmethod
     def from_columns(

@@ -203,7 +203,7 @@ def test_each_command_says_what_a_log_lacks(tmp_path, capsys):
     assert "multiples of the run time alone" in capsys.readouterr().err
     assert run_command("simulate", at["gpu"], "-o", out) == 0
     assert "requested times are unknown" in capsys.readouterr().err
-    assert run_command("simulate", at["hpc"], "-o", out) == 0
+    assert run_command("simulate", at["hpc"], "--machine", "log", "-o", out) == 0
     assert "left out, as no longer true: node_list, state" in capsys.readouterr().err
     assert (
         run_command("resample", at["hpc"], "--count", "2", "--seed", "1", "-o", tmp_path / "d") == 0

@@ -95,6 +95,7 @@ def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any
     if not asked:
         return {}
     from workloadkit.io.files import is_file
+    from workloadkit.io.known_formats import is_wkt
     from workloadkit.io.machine import machine_path
     from workloadkit.io.outages import outages_path
     from workloadkit.io.reservations import reservations_path
@@ -105,6 +106,8 @@ def _next_to_log(values: Mapping[str, Any], trace: Path | None) -> dict[str, Any
         if trace is None or str(trace) == "-":
             raise ParameterError(f"--{name} log requires TRACE, the file of a log")
         found[name] = paths[name](trace)
+        if name == "machine" and is_wkt(trace):  # which holds it
+            continue
         if not is_file(found[name]):
             raise WorkloadError(f"{found[name]}: no such file; --{name} log requires it")
     return {name: path for name, path in found.items() if name != "machine"}

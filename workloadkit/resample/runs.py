@@ -71,9 +71,8 @@ def resample(
         have the same, and `procs` is not another size. The header is that of the log (the first of
         several), updated to the new jobs, with a note on the origin and the seed. Dates and time
         zone are those of the first log, but jobs keep the weekday and time of day of their own
-        zone. Groups,
-        executables, queues and partitions of further logs get numbers above those of the previous
-        logs; the header records the offsets.
+        zone. Groups, executables, queues and partitions of further logs get numbers above those of
+        the previous logs; the header records the offsets.
 
     Raises
     ------

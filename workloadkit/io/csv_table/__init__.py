@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError, WorkloadWarning, plural
 from workloadkit.fields import FIELDS, UNKNOWN
-from workloadkit.io.csv_table.mapping import MARK, mapping_text
+from workloadkit.io.csv_table.mapping import MARK, mapping_text, named
 from workloadkit.io.files import text_chunks, write_text, writing
 from workloadkit.io.sidecar import Companion, check_replaceable
 from workloadkit.io.swf.writing import check_writable, header_text
@@ -129,17 +129,6 @@ def columns_of(trace: Trace) -> dict[str, Any]:
         columns[named(field.name, field.unit)] = _cells(values, unknown)
     columns |= dict(_further(trace))
     return columns
-
-
-def named(name: str, unit: str) -> str:
-    """Return the name of a column with its unit.
-
-    Examples
-    --------
-    >>> named("requested_memory", "KB"), named("procs", "")
-    ('requested_memory_kb', 'procs')
-    """
-    return f"{name}_{unit.lower()}" if unit else name
 
 
 def _further(trace: Trace) -> Iterator[tuple[str, Any]]:

@@ -36,6 +36,17 @@ _MEASURED = (
 )
 
 
+def named(name: str, unit: str) -> str:
+    """Return the name of a column with its unit.
+
+    Examples
+    --------
+    >>> named("requested_memory", "KB"), named("procs", "")
+    ('requested_memory_kb', 'procs')
+    """
+    return f"{name}_{unit.lower()}" if unit else name
+
+
 def mapping_text(trace: Trace, columns: Mapping[str, Any], name: str) -> tuple[str, list[str]]:
     """Return the text of the mapping of a table, and the columns that it does not read."""
     fields = _fields(trace, columns)
@@ -83,8 +94,7 @@ def _fields(trace: Trace, columns: Mapping[str, Any]) -> dict[str, Any]:
         "state": _state(trace, columns),
     }
     for name in _MEASURED:
-        field = LOG_FIELDS[name]
-        column = f"{name}_{field.unit.lower()}" if field.unit else name
+        column = named(name, LOG_FIELDS[name].unit)
         if _has_values(columns[column]):
             fields[name] = _with_unit(trace, name, column)
     for name in NUMBERED:
@@ -94,9 +104,8 @@ def _fields(trace: Trace, columns: Mapping[str, Any]) -> dict[str, Any]:
             fields[name] = words
         elif (number != UNKNOWN).any():
             fields[name] = f'"{name}"'  # a word of SQL
-    for name in BY_NAME:
-        field = BY_NAME[name]
-        column = f"{name}_{field.unit.lower()}" if field.unit else name
+    for name, field in BY_NAME.items():
+        column = named(name, field.unit)
         if name in fields or name in _NOT_MAPPED or column not in columns or name in LOG_FIELDS:
             continue
         if _has_values(columns[column]):
