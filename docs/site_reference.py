@@ -37,7 +37,7 @@ from workloadkit.io.outages import OUTAGE_TYPES
 from workloadkit.io.tables import catalogue
 from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
-from workloadkit.settings.setting import Declared, Settings, parameters_of, settings_of
+from workloadkit.settings.setting import Declared, Settings, settings_of
 from workloadkit.simulation.check.replaying.predictions import ANY, proofs
 from workloadkit.simulation.supports import OF_SCHEDULERS, USUAL, that_support
 
@@ -252,7 +252,7 @@ def _parameters(thing: Any, shared: Mapping[str, tuple[str, str]]) -> Iterator[t
     else:
         declared = [
             (p.name, p.annotation, MISSING if p.default is p.empty else p.default)
-            for p in parameters_of(thing).values()
+            for p in inspect.signature(thing).parameters.values()
             if p.kind is p.KEYWORD_ONLY
         ]
     documented = {**shared, **_meanings(thing)}

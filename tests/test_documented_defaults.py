@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import workloadkit
-from workloadkit.settings.setting import parameters_of
 
 PARAMETER = re.compile(r"^([\w, ]+) : .*\bdefault (.+)$", re.MULTILINE)
 IN_WORDS = {"inf": float("inf"), "range(1, 201)": range(1, 201)}
@@ -45,7 +44,7 @@ def test_documented_defaults_are_those_of_the_call():
     seen, wrong = 0, []
     for name, thing in documented():
         for parameters, text in PARAMETER.findall(inspect.getdoc(thing) or ""):
-            known, names = parameters_of(thing), parameters.split(", ")
+            known, names = inspect.signature(thing).parameters, parameters.split(", ")
             values = stated_values(text)
             values = values * len(names) if len(values) == 1 else values
             seen += len(values)

@@ -141,6 +141,10 @@ class Trace(Displayed):
         object.__setattr__(self, "_read", self._held())
         return self.__dict__[name]
 
+    def __dir__(self) -> list[str]:
+        """Return the attributes, among them the tables that are made when they are used."""
+        return sorted({*super().__dir__(), *_TABLES})
+
     def __getstate__(self) -> dict[str, Any]:
         names = {f.name for f in fields(self)} | {f"_{name}" for name in _TABLES}
         return {name: value for name, value in self.__dict__.items() if name in names - {"_read"}}

@@ -201,7 +201,7 @@ def test_values_of_a_wrong_type_are_named():
         ({"trace": Path("log.swf")}, "trace is 'log.swf'; read it first with wk.read_swf"),
         ({"trace": 7}, "trace is of type int; it must be a Trace, such as returned by wk.read_swf"),
         ({"procs": "100"}, "procs is '100'; it is a number"),
-        ({"warmup": "1w"}, "warmup is '1w'; it is a number"),
+        ({"warmup": "soon"}, "warmup is 'soon'; write 90 or 90s, 20min, 1.5h, 2d or 1w"),
         ({"offered_load": "0.5"}, "offered_load is '0.5'; it is a number"),
     ):
         with pytest.raises(ParameterError, match=message):

@@ -571,7 +571,7 @@ def test_what_cannot_be_is_refused(log):
         ({"edge": "4w"}, "edge is '4w'; it is a number"),
         ({"begin": 1}, "begin is 1; it must not lie after the first submission, 0 s"),
         ({"begin": -np.inf}, "begin is -inf"),
-        ({"begin": "0"}, "begin is '0'; it is a number"),
+        ({"begin": "now"}, "begin is 'now'; write 90 or 90s, 20min, 1.5h, 2d or 1w"),
         ({"weeks": 0.001, "long_term_users": 10**9}, r"would have about 1.0e\+09 users"),
         ({"load": 1e300}, "requires more than the 2 temporary users in the pool"),
         ({"rare": None}, "rare is None; it must be a list of rare behaviours"),

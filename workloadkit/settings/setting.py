@@ -5,6 +5,7 @@ its values; its `Setting`, in the annotation, contains its meaning.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sized
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from inspect import Parameter, signature
@@ -23,7 +24,7 @@ from workloadkit.errors import (
     parameter,
     quoted,
 )
-from workloadkit.parameters import Duration
+from workloadkit.parameters import Duration, read_duration
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Explained = TypeVar("Explained")
@@ -163,6 +164,9 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
+        for name, declared in settings_of(type(self)).items():
+            if declared.type is Duration and isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, _seconds(name, value))
         changed = self.changed
         for name, declared in settings_of(type(self)).items():
             declared.check(getattr(self, name))
@@ -220,6 +224,12 @@ class Settings:
         }
 
 
+def _seconds(name: str, text: str) -> float:
+    with suppress(ValueError):
+        return read_duration(text)
+    raise ParameterError(name, f"is {quoted(text)}; write 90 or 90s, 20min, 1.5h, 2d or 1w")
+
+
 def both_given(name: str, excluded: str) -> ParameterError:
     """Return the error of two settings that exclude each other."""
     return ParameterError(name, f"and {parameter(excluded)} are both given; give one")
@@ -260,27 +270,23 @@ def explains(cls: type[Settings]) -> Callable[[Explained], Explained]:
 def takes(cls: type[Settings]) -> Callable[[Function], Function]:
     """Add settings to the docstring of a function, which takes them as keywords.
 
-    It takes them as one object named `settings`, too; see `Settings.of`. What `help` shows of its
-    signature stays short: names and defaults of its own parameters. `parameters_of` has all.
+    It takes them as one object named `settings`, too; see `Settings.of`. Its signature, as `help`
+    and completion show it, has the names and defaults of all.
     """
 
     def taking(function: Function) -> Function:
         own = signature(function)
         short = [each.replace(annotation=Parameter.empty) for each in own.parameters.values()]
+        settings = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
+            for name, declared in settings_of(cls).items()
+        ]
         shown: Any = function
         returned = getattr(own.return_annotation, "__name__", own.return_annotation)
-        shown.__signature__ = own.replace(parameters=short, return_annotation=returned)
-        shown.__takes__ = cls
+        shown.__signature__ = own.replace(
+            parameters=[*(p for p in short if p.kind is not p.VAR_KEYWORD), *settings],
+            return_annotation=returned,
+        )
         return explains(cls)(function)
 
     return taking
-
-
-def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return the parameters of a function, those that are settings among them."""
-    cls = getattr(function, "__takes__", None)
-    settings = {} if cls is None else settings_of(cls)
-    return dict(signature(function).parameters) | {
-        name: Parameter(name, Parameter.KEYWORD_ONLY, default=declared.default)
-        for name, declared in settings.items()
-    }
