@@ -568,7 +568,7 @@ def test_what_cannot_be_is_refused(log):
         ({"unit": "week"}, "unit is 'week'; known: user, session, batch, job"),
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
         ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
-        ({"edge": "4w"}, "edge is '4w'; it is a number"),
+        ({"edge": "wide"}, "edge is 'wide'; write 90 or 90s"),
         ({"begin": 1}, "begin is 1; it must not lie after the first submission, 0 s"),
         ({"begin": -np.inf}, "begin is -inf"),
         ({"begin": "now"}, "begin is 'now'; write 90 or 90s, 20min, 1.5h, 2d or 1w"),

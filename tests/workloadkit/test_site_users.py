@@ -433,7 +433,7 @@ def test_wrong_parameters_are_refused():
         (lambda: DynamicSite(weeks=0), "weeks is 0; it must be positive"),
         (lambda: DynamicSite(weeks=inf), "weeks is inf"),
         (lambda: DynamicSite(patience=-1), "patience is -1 s; it is 0 or more"),
-        (lambda: DynamicSite(leave="soon"), "leave is 'soon'; it is a number"),
+        (lambda: DynamicSite(leave="soon"), "leave is 'soon'; write 90 or 90s"),
         (lambda: DynamicSite(fairness=1.1), "fairness is 1.1; it is from 0 to 1"),
         (lambda: DynamicSite(fairness="yes"), "fairness is 'yes'; it is a number"),
         (lambda: DynamicSite(workpool="both"), "workpool is 'both'; known: independent, joint"),
