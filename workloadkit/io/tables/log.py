@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -82,25 +83,36 @@ class LogWriter:
             If the types of the columns were chosen wrongly.
         """
         records, rows = self.batches.records, None
-        try:
-            for _ in self.batches.read(con):
-                columns, repeating = self._columns(records.frame())
-                if rows is None:
-                    rows = RowsWriter(self.path, columns, repeating)
-                rows.write(columns)
-            count_rejects()
-            if rows is None:
-                raise no_job(records, self._origin_of())
-            origin = self._origin_of()
-            extent = self._extent()
-            intake = intake_of(records, extent, origin, self.options)
-            header = header_of(extent, intake, origin, self.options, records)
-            rows.finish(header, "", origin.machine)
-        except BaseException as error:
-            if rows is not None:
-                rows.__exit__(type(error), error, error.__traceback__)
-            raise
-        rows.__exit__(None, None, None)
+        with ThreadPoolExecutor(1) as pool:  # rows are written while the next ones are read
+            try:
+                written = None
+                for _ in self.batches.read(con):
+                    columns, repeating = self._columns(records.frame())
+                    if rows is None:
+                        rows = RowsWriter(self.path, columns, repeating)
+                    if written is not None:
+                        written.result()
+                    written = pool.submit(rows.write, columns)
+                if rows is None or written is None:
+                    count_rejects()
+                    raise no_job(records, self._origin_of())
+                written.result()
+                count_rejects()
+                header, intake = self._finish(rows)
+            except BaseException as error:
+                pool.shutdown()
+                if rows is not None:
+                    rows.__exit__(type(error), error, error.__traceback__)
+                raise
+            rows.__exit__(None, None, None)
+        return header, intake
+
+    def _finish(self, rows: RowsWriter) -> tuple[Header, Intake]:
+        """Write the header, and return it with what became of the rows."""
+        records, origin, extent = self.batches.records, self._origin_of(), self._extent()
+        intake = intake_of(records, extent, origin, self.options)
+        header = header_of(extent, intake, origin, self.options, records)
+        rows.finish(header, "", origin.machine)
         return header, intake
 
     def _columns(self, table: pd.DataFrame) -> tuple[dict[str, Any], list[str]]:
