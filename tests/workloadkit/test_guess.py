@@ -2,13 +2,17 @@
 
 import csv
 import tempfile
+import tomllib
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from tests.data import DATA
 from workloadkit.analysis.waits.measures import wait_intervals
@@ -133,6 +137,7 @@ def test_what_is_sure_is_true(table):
         return
     with tempfile.TemporaryDirectory() as folder:
         proposal = propose([write(Path(folder) / "own.csv", header, rows)])
+    tomllib.loads(proposal.text())
     for line in proposal.lines:
         if line.section != "fields" or line.sureness != "sure":
             continue
@@ -194,6 +199,17 @@ def test_start_alone_may_be_the_submission(tmp_path):
         guessed([tmp_path / "own.csv"])
 
 
+def test_any_name_of_a_column_is_quoted(tmp_path):
+    names = ["job's start", 'the "end"', "user's name\\"]
+    rows = [[*row(i)[2:4], "ann"] for i in range(9)]
+    proposal = propose([write(tmp_path / "own.csv", names, rows)])
+    fields = tomllib.loads(proposal.text())["fields"]
+    assert fields == {
+        "start": '"job\'s start"', "end": '"the ""end"""', "user": '"user\'s name\\"'
+    }  # fmt: skip
+    assert read_table(tmp_path / "own.csv", {"fields": fields}).n_jobs == 9
+
+
 def test_day_and_month_are_not_guessed(tmp_path):
     rows = [[i, f"0{i}/02/2024 10:00", f"0{i}/02/2024 11:00"] for i in range(1, 9)]
     proposal = propose([write(tmp_path / "own.csv", ["id", "start", "end"], rows)])
@@ -215,6 +231,55 @@ def test_records_within_a_document(tmp_path):
     assert 'records = "result.jobs"' in propose([tmp_path / "own.json"]).text()
 
 
+ODD = {
+    "empty.csv": b"",
+    "header.csv": b"submit,start,end\n",
+    "one.csv": b"start\n2024-01-01\n",
+    "quote.csv": b'started,ended\n"2024-01-01,1\n2,3\n',
+    "long.csv": b"start,end\n" + b"9" * 200_000 + b",1\n",
+    "nul.csv": b"start,end\n\0\0,1\n",
+    "latin.csv": "start,ende,größe\n1,2,3\n".encode("latin-1"),
+    "infinite.csv": b"submit,start,run\n1e400,nan,-inf\n1e308,1,2\n",
+    "twice.csv": b"start,start\n1,2\n",
+    "deep.json": b"[" * 100_000,
+    "deep.jsonl": b'{"a": ' * 100_000,
+    "scalar.json": b"3",
+    "list.json": b"[1, 2]",
+    "years.csv": b"start,end\n9999-12-31 23:59:59,0001-01-01 00:00:00\n",
+    "broken.zip": b"PK\x05\x06" + b"\0" * 18,
+    "broken.parquet": b"PAR1xxxx",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_table_is_one_line_of_error(name, run, tmp_path):
+    (tmp_path / name).write_bytes(ODD[name])
+    code, out, err = run("convert", tmp_path / name, "-o", tmp_path / "odd.swf")
+    assert (code, err.count("\n"), err[:7]) == (1, 1, "error: ")
+    assert not out or tomllib.loads(out.replace("= ?", "= 0"))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_columns_of_any_type_are_looked_at(tmp_path):
+    table = pa.table(
+        {
+            "submit_time": pa.array([2**48, None], pa.timestamp("ms")),
+            "start_time": pa.array([1, 2], pa.timestamp("ns", "UTC")),
+            "elapsed": pa.array([2**62, 3], pa.duration("us")),
+            "cores": pa.array([Decimal("1.5"), None]),
+            "hosts": pa.array([["a"], []]),
+            "user": pa.array([b"x", b"y"]),
+            "day": pa.array([1, 2], pa.date32()),
+            "clock": pa.array([1, 2], pa.time64("us")),
+        }
+    )
+    parquet.write_table(table, tmp_path / "own.parquet")
+    with pytest.raises(FormatError, match="cannot be read as a table"):
+        propose([tmp_path / "own.parquet"])
+    parquet.write_table(table.drop_columns(["submit_time", "elapsed"]), tmp_path / "own.parquet")
+    assert sql_of(propose([tmp_path / "own.parquet"]).line("start")) == '"start_time"'
+
+
 def test_convert_proposes_and_reads_what_is_confirmed(run, tmp_path):
     rows = [row(i, run=60 * i + 7) for i in range(1, 9)]
     table, log = write(tmp_path / "own.csv", HEADER, rows), tmp_path / "own.wkt.parquet"
@@ -234,6 +299,14 @@ def test_convert_proposes_and_reads_what_is_confirmed(run, tmp_path):
     assert read_table(table, guessed([table]).mapping()).column("run").tolist() == (
         read.column("run").tolist()
     )
+
+
+def test_a_table_that_shares_names_with_sacct_is_a_table(run, tmp_path):
+    header = ["submit", "start", "end", "walltime", "owner"]
+    rows = [[*row(i)[1:5], "ann"] for i in range(9)]
+    table = write(tmp_path / "own.csv", header, rows)
+    code, out, _ = run("convert", table, "-o", tmp_path / "own.swf")
+    assert (code, "requested_time" in out) == (1, True)
 
 
 def test_convert_does_not_guess_what_is_not_sure(run, tmp_path):

@@ -109,16 +109,16 @@ def looks_like(path: str | os.PathLike[str]) -> Format:
 def needs_mapping(path: str | os.PathLike[str]) -> bool:
     """Whether a file or folder is a table in none of the known formats."""
     from workloadkit.io.sidecar import KEY, open_parquet, reading_parquet
-    from workloadkit.io.slurm.columns import columns_at, missing_columns
+    from workloadkit.io.slurm.columns import are_of_another_table, columns_at
     from workloadkit.io.tables.parts import names_table
 
     if not names_table(path) or Path(path).is_dir():
         return Path(path).is_dir()
     with ExitStack() as stack:
         known = _seen(path, stack)[1]
-    if known == "slurm":  # a table may have a column of this name, but not those that sacct has
+    if known == "slurm":
         columns = columns_at(_first_lines(path))[1]
-        return columns is not None and bool(missing_columns(columns))
+        return columns is not None and are_of_another_table(columns)
     if known != "wkt":
         return known is None
     own = reading_parquet(os.fspath(path), lambda: open_parquet(path).metadata.metadata)

@@ -360,7 +360,13 @@ def columns_at(
     return 0, given
 
 
-def missing_columns(columns: ExportColumns) -> list[str]:
+def are_of_another_table(columns: ExportColumns) -> bool:
+    """Whether columns lack what is required, or have names that `sacct` has not, and no JobID."""
+    others = any(name not in _KNOWN for name in columns.names)
+    return bool(_missing(columns)) or ("id" not in columns.place and others)
+
+
+def _missing(columns: ExportColumns) -> list[str]:
     """Return the required columns that are missing, and what each is for."""
     return [
         f"{title} ({why})"
@@ -394,7 +400,7 @@ def checked_columns(
         raise FormatError(
             path, f"columns have a fixed width; use --parsable2: {EXPORT}", line=number
         )
-    if missing := missing_columns(columns):
+    if missing := _missing(columns):
         what = "a column is missing" if len(missing) == 1 else "columns are missing"
         raise FormatError(path, f"{what}: {', '.join(missing)}; export with: {EXPORT}", line=number)
     return columns

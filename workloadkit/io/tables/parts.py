@@ -6,6 +6,7 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from glob import glob
@@ -111,7 +112,7 @@ def names_table(path: str | os.PathLike[str]) -> bool:
         return True
     names = [name]
     if exists(name) and zipfile.is_zipfile(name):
-        with zipfile.ZipFile(name) as archive:
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(name) as archive:
             names = archive.namelist()
     suffixes = (PurePosixPath(_bare(each)).suffix.lower() for each in names)
     return exists(name) and any(each in _FORMATS and each != ".txt" for each in suffixes)

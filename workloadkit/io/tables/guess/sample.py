@@ -55,6 +55,13 @@ def read_sample(files: Sequence[str]) -> Sample:
     FormatError
         If there is no table with named columns.
     """
+    try:
+        return _sample(files)
+    except (csv.Error, ValueError, OverflowError) as error:  # as of dates after the year 9999
+        raise FormatError(files[0], f"cannot be read as a table: {error}") from None
+
+
+def _sample(files: Sequence[str]) -> Sample:
     with tempfile.TemporaryDirectory(prefix="workloadkit-") as folder:
         part = _first_part(files, ",", Path(folder))
         delimiter, records = "", ""
@@ -112,7 +119,7 @@ def _json_rows(part: Part) -> tuple[str, list[dict[str, Any]]]:
     if part.is_lines:
         try:
             lines = [json.loads(line) for line in islice(_lines(part), ROWS) if line.strip()]
-        except ValueError:
+        except (ValueError, RecursionError):
             lines = []
         if lines and all(isinstance(line, dict) for line in lines):
             path, found = _records(lines[0], "") if len(lines) == 1 else ("", [])
