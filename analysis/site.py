@@ -13,6 +13,7 @@ from workloadkit.analysis.distributions.marginals import describe, summary_table
 from workloadkit.analysis.formats import duration
 from workloadkit.analysis.load.over_time import waits_known
 from workloadkit.analysis.section import Figure, Section, unknown_users, why_no_users
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.site import Empirical, SiteDistributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION
@@ -95,7 +96,7 @@ def site_curves(site: SiteDistributions, what: str) -> pd.DataFrame:
         points = np.linspace(*_RANGES[what], _N_POINTS)
     else:
         points = np.geomspace(1, max(largest, 10), _N_POINTS)
-        points = np.unique(np.round(points)) if what in COUNTS else points
+        points = distinct(np.round(points)) if what in COUNTS else points
     each = {name: getattr(of, what) for name, of in site.each().items()}
     curves = {name: of.share_at_most(points) for name, of in each.items() if of.n}
     return pd.DataFrame(curves, index=pd.Index(points, name=what))

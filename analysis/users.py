@@ -25,6 +25,7 @@ from workloadkit.analysis.section import (
     why_no_users,
 )
 from workloadkit.clock import WEEK
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
@@ -162,7 +163,7 @@ def concentration_curves(users: pd.DataFrame) -> pd.DataFrame:
 def jobs_by_rank(users: pd.DataFrame) -> pd.DataFrame:
     """Return the number of `jobs` of users by `rank`; curves of many users are thinned."""
     jobs = users["jobs"].to_numpy()
-    rank = np.unique(np.geomspace(1, jobs.size, _MOST_POINTS).round().astype(np.int64))
+    rank = distinct(np.geomspace(1, jobs.size, _MOST_POINTS).round().astype(np.int64))
     return pd.DataFrame({"jobs": jobs[rank - 1]}, index=pd.Index(rank, name="rank"))
 
 

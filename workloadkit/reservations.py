@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -78,7 +79,7 @@ def draw_reservations(
     leads = _leads(random, trace.n_jobs, lead, law)
     rows = np.flatnonzero(chosen & trace.ran)
     numbers = trace.column("job")
-    if np.unique(numbers[rows]).size < rows.size or (numbers[rows] < 1).any():
+    if distinct(numbers[rows]).size < rows.size or (numbers[rows] < 1).any():
         raise WorkloadError(f"{trace.name}: job numbers are repeated or below 1")
     submit = np.floor(trace.column("submit")).astype(np.int64)
     if (submit[rows] < 0).any():

@@ -16,6 +16,7 @@ from workloadkit import __version__
 from workloadkit.checkpoints import unfold
 from workloadkit.clock import enclosing, span
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.following import follow
@@ -369,7 +370,7 @@ class Trace(Displayed):
         return ax
 
     def _summary(self) -> str:
-        users = np.unique(self.column("user"))
+        users = distinct(self.column("user"))
         known = int((users != UNKNOWN).sum())
         procs = f", {plural(self.header.procs, 'processor')}" if self.header.procs else ""
         return f"{self.name!r}, {plural(self.n_jobs, 'job')}, {plural(known, 'user')}{procs}"
@@ -414,7 +415,7 @@ class Trace(Displayed):
             If a row is taken twice without `repeats`.
         """
         rows = np.asarray(rows, dtype=np.int64)
-        if not repeats and np.unique(rows).size < rows.size:
+        if not repeats and distinct(rows).size < rows.size:
             raise WorkloadError("a job cannot be taken twice")
         jobs = _rows_of(self.table("jobs"), rows)
         utility, bursts = self.table("utility"), self.table("bursts")

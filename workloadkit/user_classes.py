@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
 from workloadkit.display import Displayed, current_axes
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.settings.resampling import EDGE, LONG_TERM, Classify
@@ -215,6 +216,6 @@ def _seen(week: NDArray[np.int64], n_weeks: int) -> "pd.DataFrame":
     """Return the number of users seen by the begin of each week, from the weeks of first jobs."""
     import pandas as pd
 
-    at = np.unique(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
+    at = distinct(np.linspace(0, n_weeks, min(n_weeks, _MOST_WEEKS) + 1).astype(np.int64))
     seen = np.searchsorted(np.sort(week), at, side="left")
     return pd.DataFrame({"users": seen}, pd.Index(at, name="week"))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.io.delimited import read_delimited
 from workloadkit.parameters import read_float
@@ -80,7 +81,7 @@ class UtilityTable:
         labels, functions = self._packed(["job"])
         number = pd.Index(labels["job"])
         place = number.get_indexer(trace.column("job"))
-        n_others = len(number) - np.unique(place[place >= 0]).size
+        n_others = len(number) - distinct(place[place >= 0]).size
         return functions.take(np.where(place >= 0, place, len(number))), n_others
 
     def shapes(self, trace: Trace) -> UtilityShapes:

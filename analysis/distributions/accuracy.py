@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, duration, share
 from workloadkit.analysis.section import Columns, Figure, Section, Table, facts, shown
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 
@@ -143,7 +144,7 @@ def section(trace: Trace) -> Section:
         "below_10_percent": float(np.mean(ratio < 0.1)),
         "mean": float(ratio.mean()),
         "median": float(np.median(ratio)),
-        "n_estimates": int(np.unique(estimate[estimate > 0]).size),
+        "n_estimates": int(distinct(estimate[estimate > 0]).size),
         "popular_share": float(popular["share"].sum()),
     }
     notes = []

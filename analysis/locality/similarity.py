@@ -23,6 +23,7 @@ from workloadkit.analysis.locality.job_pairs import (
     user_jobs,
 )
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
@@ -255,7 +256,7 @@ def nearer_of(
     """Compute `nearer_is_more_alike` from extracted jobs."""
     check_known(jobs, attributes or ())
     names = [name for name in jobs.known if attributes is None or name in attributes]
-    needed = np.unique(np.array(distances, dtype=np.int64))
+    needed = distinct(np.array(distances, dtype=np.int64))
     compared = jobs.compared()
     rows = {}
     for name in names:

@@ -15,6 +15,7 @@ from workloadkit.analysis.locality.days import (
 )
 from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
@@ -221,7 +222,7 @@ def _mean_depth(depths: NDArray[np.int64]) -> float:
 def _shares_at_most(depths: dict[str, NDArray[np.int64]]) -> pd.DataFrame:
     """Return cumulative shares of hits by position on the stack, at logarithmic points."""
     deepest = max((int(d.max(initial=0)) for d in depths.values()), default=0) + 1
-    place = np.unique(np.geomspace(1, deepest, 100).round().astype(np.int64))
+    place = distinct(np.geomspace(1, deepest, 100).round().astype(np.int64))
     curves = {
         name: np.searchsorted(np.sort(d), place - 1, side="right") / max(d.size, 1)
         for name, d in depths.items()

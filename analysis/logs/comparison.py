@@ -20,6 +20,7 @@ from workloadkit.analysis.logs.distributions import (
     wasserstein,
 )
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
 
@@ -316,7 +317,7 @@ def _curves(over: str, samples: dict[str, NDArray[np.float64]]) -> pd.DataFrame:
         return pd.DataFrame(shares, index=pd.RangeIndex(_HOURS, name="hour"))
     if over == "users":
         most = max(values.size for values in samples.values())
-        at = np.unique(np.linspace(1, most, min(most, _MOST_POINTS)).round().astype(np.int64))
+        at = distinct(np.linspace(1, most, min(most, _MOST_POINTS)).round().astype(np.int64))
         by_user = {name: np.append(values, np.nan) for name, values in samples.items()}
         return pd.DataFrame(
             {name: values[np.minimum(at - 1, values.size - 1)] for name, values in by_user.items()},

@@ -28,6 +28,7 @@ from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
 from workloadkit.analysis.page import Progress, Report, each_named
 from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
 from workloadkit.clock import DAY, Clock
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance
@@ -202,7 +203,7 @@ def _overview(names: list[str], logs: list[MeasuredLog]) -> Section:
             if clock.known
             else [f"second {count(second)}" for second in ends]
         )
-        users = np.unique(trace.column("user"))
+        users = distinct(trace.column("user"))
         cells = {
             "complete from": begin,
             "until": until,

@@ -21,6 +21,7 @@ from workloadkit.analysis.operations.groups import hours_between
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.analysis.waits.measures import enough
 from workloadkit.clock import Clock
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, check_positive
 from workloadkit.trace import Trace
 
@@ -250,7 +251,7 @@ def _fits(
     found = np.zeros(at.size, dtype=bool)
     if not procs.size:
         return found
-    edges = np.unique(np.quantile(np.unique(procs), np.linspace(0, 1, _CLASSES), method="higher"))
+    edges = distinct(np.quantile(distinct(procs), np.linspace(0, 1, _CLASSES), method="higher"))
     code = np.searchsorted(edges, procs, side="left")
     for i, largest in enumerate(edges):
         mine = code == i

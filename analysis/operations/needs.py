@@ -11,6 +11,7 @@ from workloadkit import metrics
 from workloadkit.analysis.operations.accounting import accounted_jobs, names_of
 from workloadkit.analysis.operations.groups import JobGroups
 from workloadkit.analysis.waits.measures import enough
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription, Partition
 from workloadkit.machine.requests import (
@@ -83,7 +84,7 @@ def requested(trace: Trace) -> pd.DataFrame:
         }
         of = found.amounts.get(name, found.named.get(name))
         if of is not None:
-            row["distinct"] = np.unique(of[which]).size
+            row["distinct"] = distinct(of[which]).size
         if name in found.amounts and n:
             amount = found.amounts[name][which]
             row |= {"least": amount.min(), "most": amount.max()}

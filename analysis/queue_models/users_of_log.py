@@ -13,6 +13,7 @@ from workloadkit.analysis.reactions.continuation import curve
 from workloadkit.analysis.reactions.followed import RESPONSE_BINS
 from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, check_count
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions, think_times
@@ -331,7 +332,7 @@ def measure_going_on(
         bootstrap.resample_users(n_users, n_resamples, rng=rng) if n_users else np.empty((0, 0))
     )
     rows, at_of_draws, p_of_draws = [], [], []
-    for bin_ in np.unique(which):
+    for bin_ in distinct(which):
         inside = which == bin_
         its, of = table[inside], user[inside]
         followed, response = its["followed"].to_numpy(), its["response"].to_numpy()

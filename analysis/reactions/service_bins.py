@@ -27,6 +27,7 @@ from workloadkit.analysis.reactions.followed import (
     followed_jobs,
 )
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
@@ -155,7 +156,7 @@ def plot_points(points: pd.DataFrame, ax: Axes, colour: str) -> None:
 #: Think times at which the distributions are computed: four per doubling from 1 s to 30 days,
 #: and the limit of a session. [s]
 _DAYS_30 = 30 * 86400
-GRID = np.unique(np.append(2 ** np.arange(0, np.log2(_DAYS_30), 0.25), [CONTINUE_WITHIN, _DAYS_30]))
+GRID = distinct(np.append(2 ** np.arange(0, np.log2(_DAYS_30), 0.25), [CONTINUE_WITHIN, _DAYS_30]))
 
 _NUMBERS = ["jobs", "median_response", "median_think_time", "think_time_low", "think_time_high"]
 _SHARES = ["probability", "probability_low", "probability_high"]

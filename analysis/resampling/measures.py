@@ -21,6 +21,7 @@ from workloadkit.analysis.reproduction import read_table
 from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import WEEK
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, check_choice, check_count
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import seed_of
@@ -97,7 +98,7 @@ def measure_log(trace: Trace) -> dict[str, float]:
     user = trace.column("user")
     found: dict[str, float] = {
         "jobs": trace.n_jobs,
-        "users": np.unique(user[user != UNKNOWN]).size,
+        "users": distinct(user[user != UNKNOWN]).size,
         "jobs_per_week": trace.n_jobs / (load["submit_span"] / WEEK or np.nan),
         "offered_load": np.nan if load["offered_load"] is None else load["offered_load"],
     }

@@ -20,6 +20,7 @@ from workloadkit.analysis.load.over_time import waits_known
 from workloadkit.analysis.schedules.measures import queue_distribution
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.productivity import NAMES, Productivity, log_productivity
@@ -196,7 +197,7 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
     ax = style.current_axes(ax)
     queue = comparison.queue
     longest = max(len(queue) - 1, 1)
-    points = np.unique(np.append(0, np.rint(np.geomspace(1, longest, _MOST_POINTS)))).astype(int)
+    points = distinct(np.append(0, np.rint(np.geomspace(1, longest, _MOST_POINTS)))).astype(int)
     points = points[points < len(queue)]
     for name, share, line in _lines(queue):
         ax.step(points, share.to_numpy()[points], where="post", label=name, **line)

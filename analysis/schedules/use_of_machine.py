@@ -17,6 +17,7 @@ from workloadkit.analysis.operations.needs import (
     by_resource,
 )
 from workloadkit.analysis.section import AnalysisResult
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
@@ -194,7 +195,7 @@ def _instants(
         (job for job in range(len(submit)) if end[job] > start[job]), key=start.__getitem__
     )
     ends: list[tuple[float, int]] = []
-    times = np.unique(np.concatenate([submit, start, end])).tolist()
+    times = distinct(np.concatenate([submit, start, end])).tolist()
     coming = head = begun = 0
     for now, later in zip(times, [*times[1:], times[-1]], strict=True):
         while ends and ends[0][0] <= now:

@@ -16,6 +16,7 @@ from workloadkit.analysis.distributions.marginals import (
 from workloadkit.analysis.formats import duration, share
 from workloadkit.analysis.load.over_time import waits_known
 from workloadkit.analysis.section import Figure, Section, unknown_users, why_no_users
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
@@ -183,7 +184,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame
     [1.0, 0.5, 0.25, 0.25]
     """
     largest = max(int(values.max()) for values in sizes.values())
-    value = np.unique(np.geomspace(1, largest, most).round().astype(np.int64))
+    value = distinct(np.geomspace(1, largest, most).round().astype(np.int64))
     table = {
         name: 1 - np.searchsorted(np.sort(values), value, side="left") / len(values)
         for name, values in sizes.items()

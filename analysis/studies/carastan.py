@@ -45,6 +45,7 @@ from workloadkit.analysis.reproduction import (
     percent_more,
     plot_by_group,
 )
+from workloadkit.distinct import distinct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +151,7 @@ def _sequences(task: Sequences, rng: "np.random.Generator") -> "Iterator[Trace]"
         trace = trace.take(np.flatnonzero(trace.ran))
     submit = trace.column("submit")
     sequence = (submit - submit[0]) // LENGTH
-    whole = np.unique(sequence)[:-1]
+    whole = distinct(sequence)[:-1]
     if task.log is None:
         chosen = whole[: task.runs]
     else:

@@ -65,6 +65,7 @@ from workloadkit.analysis.reproduction import (
     runs_of_logs,
 )
 from workloadkit.analysis.reproduction.sources import OVERRUN
+from workloadkit.distinct import distinct
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 
 if TYPE_CHECKING:
@@ -348,7 +349,7 @@ def stranded(schedule: "Schedule") -> float:
     before = np.concatenate([submit[:1], np.maximum.accumulate(start)[:-1]])
     first = np.maximum(submit, before)  # since then no job before it waits
     waits = np.flatnonzero(start > first)
-    times = np.unique(np.concatenate([submit, start, end, first]))
+    times = distinct(np.concatenate([submit, start, end, first]))
 
     def in_order_until(at: "np.ndarray") -> "np.ndarray":
         """Processors of the jobs for which `at` has passed, at each time."""

@@ -32,6 +32,7 @@ from workloadkit.analysis.reproduction import (
 )
 from workloadkit.analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
 from workloadkit.clock import DAY
+from workloadkit.distinct import distinct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +111,7 @@ def look(log: Log, rng: "np.random.Generator") -> Facts:
         _months(first, last) if clock.known else nan,
         f"{first} to {last}" if clock.known else "unknown",
         trace.header.procs or nan,
-        int(np.unique(user[user != UNKNOWN]).size),
+        int(distinct(user[user != UNKNOWN]).size),
         trace.n_jobs,
         float(ends[1] - ends[0]) / YEAR,
         float(run.max(initial=0)),

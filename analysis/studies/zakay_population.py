@@ -43,6 +43,7 @@ from workloadkit.analysis.reproduction import (
 from workloadkit.analysis.reproduction.sources import easy, fluid
 from workloadkit.analysis.studies import zakay_ups
 from workloadkit.analysis.studies.zakay_ups import PART, population_of, throughput_of
+from workloadkit.distinct import distinct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +93,6 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
 
 def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
     """Simulate the runs of a part; return one row per run, with the columns `COLUMNS`."""
-    import numpy as np
     import pandas as pd
 
     import workloadkit as wk
@@ -125,7 +125,7 @@ def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
                     oversize="drop",
                     rng=seed,
                 )
-                n_users = np.unique(schedule.served.user).size
+                n_users = distinct(schedule.served.user).size
                 row["throughput", assumption, by] = throughput_of(schedule, period)
                 row["mean_wait", assumption, by] = schedule.metrics["mean_wait"]
                 row["left", assumption, by] = 100 * schedule.history["left"] / n_users

@@ -22,6 +22,7 @@ from workloadkit.analysis.waits.measures import (
     wait_intervals,
 )
 from workloadkit.clock import DAY
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError
 from workloadkit.trace import Trace
 
@@ -102,7 +103,7 @@ def _names(trace: Trace, by: By, started: NDArray[np.bool_]) -> pd.Categorical |
     except WorkloadError:
         return None
     codes = names.codes[started]
-    return names if np.unique(codes[codes >= 0]).size > 1 else None
+    return names if distinct(codes[codes >= 0]).size > 1 else None
 
 
 def _measures(waits: NDArray[np.float64]) -> dict[str, float]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
 from workloadkit.cleaning.cleaned import Filter
 from workloadkit.clock import DAY, WEEK
+from workloadkit.distinct import distinct
 from workloadkit.select import FieldComparison
 from workloadkit.trace import Trace
 
@@ -280,14 +281,14 @@ def _comings_and_goings(
         return []
     rows = np.argsort(code, kind="stable")
     ends = np.cumsum(counts)
-    days = np.unique(day)
+    days = distinct(day)
     part = SHORTEST_PART * WEEK
     events = []
     for which, count, end in zip(numbers.tolist(), counts.tolist(), ends.tolist(), strict=True):
         if which < 0 or count < FEWEST_JOBS:
             continue
         own = rows[end - count : end]
-        used = np.unique(day[own]).size
+        used = distinct(day[own]).size
         share = count / (own[-1] - own[0] + 1)
         if share < QUEUE_SHARE or submit[own[-1]] - submit[own[0]] < part:
             continue

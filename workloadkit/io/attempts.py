@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.executions import EXECUTIONS, NUMBERS, RESIZED, executions_text, outcomes_by
 from workloadkit.fields import BURST_STATUS, COMPLETED, UNKNOWN
 from workloadkit.io.records import Records
@@ -176,7 +177,7 @@ def _whole_attempts(tried: pd.DataFrame, records: Records) -> pd.DataFrame:
     )
     by_attempt = tried.groupby(attempt)
     whole = tried[~pd.Series(attempt).duplicated(keep="last").to_numpy()].set_index(
-        np.unique(attempt)
+        distinct(attempt)
     )
     parts = by_attempt.size() > 1
     run, procs = tried["run"], tried["procs"]

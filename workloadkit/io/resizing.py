@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.io.attempts import RESIZING
 from workloadkit.io.records import Records
 
@@ -96,7 +97,7 @@ def split_runs(
                 records.leave_out(alone if row is None else _UNFIT, part.place)
     records.note_where(UNKNOWN_SIZES, np.ones(len(unknown), bool), np.array(unknown, np.int64))
     records.leave_out_records(_REPEATED, places[repeated])
-    at = np.unique([row for row, _ in split]).astype(np.int64)
+    at = distinct([row for row, _ in split]).astype(np.int64)
     records.note_where(_SPREAD, table["run"].to_numpy()[at] < by[at], places[at])
     whole = table.drop(index=table.index[np.append(at, repeated)])
     table = _joined(whole, _as_records(table, split, by)) if split else whole

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import compress, expand_counted, stem
@@ -189,7 +190,7 @@ def _kinds(
 
     of_node: dict[int, set[str]] = {}
     codes, names = pd.factorize(partition)
-    pairs = np.unique(places.node * len(names) + codes[places.job])
+    pairs = distinct(places.node * len(names) + codes[places.job])
     for node, code in zip(*(part.tolist() for part in divmod(pairs, len(names))), strict=True):
         of_node.setdefault(node, set()).update({names[code]} - {""})
     kinds: dict[tuple[tuple[str, ...], str], list[int]] = {}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, plural, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.header import Header
@@ -361,7 +362,7 @@ def _without_too_large(
     """
     keep: NDArray[np.bool_] = np.asarray(jobs.admitted.any(axis=0))
     job = np.cumsum(jobs.part == 0) - 1
-    divided = np.unique(job[jobs.part > 0])
+    divided = distinct(job[jobs.part > 0])
     for parts in (np.flatnonzero(job == each) for each in divided):
         keep[parts] = _have_sites(jobs.admitted[:, parts])
     if keep.all():
@@ -374,7 +375,7 @@ def _without_too_large(
             f"no site admits {plural(refused.size, 'meta job')}: {shown}{more}; leave them out "
             "with oversize 'drop'"
         )
-    for n in np.unique(jobs.source[~keep]):
+    for n in distinct(jobs.source[~keep]):
         if sources[n].source.graph is not None:
             keep[jobs.source == n] = False
     left_out = int((~keep & (jobs.part == 0)).sum())

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import DAY, WEEK, span
+from workloadkit.distinct import distinct
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -105,7 +106,7 @@ def double_users(
 
 def _known_users(trace: Trace) -> NDArray[np.int64]:
     user = trace.column("user")
-    users = np.unique(user[(user != UNKNOWN) & trace.ran])
+    users = distinct(user[(user != UNKNOWN) & trace.ran])
     if not users.size:
         raise WorkloadError(
             f"{trace.name}: all users are unknown, so the load cannot be set by users"
@@ -124,7 +125,7 @@ def _with_doubles(trace: Trace, users: NDArray[np.int64], rng: np.random.Generat
         raise WorkloadError(
             f"{trace.name}: the log is shorter than two days, too short to duplicate users"
         )
-    jobs_of = {u: np.flatnonzero(user == u) for u in np.unique(users).tolist()}
+    jobs_of = {u: np.flatnonzero(user == u) for u in distinct(users).tolist()}
     start = {u: int(rng.integers(units - 1)) for u in jobs_of}
     rows, times, numbers = [np.arange(trace.n_jobs)], [submit], [user]
     for number, u in enumerate(users.tolist(), start=int(user.max()) + 1):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK
+from workloadkit.distinct import distinct
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.provenance import noted
@@ -325,7 +326,7 @@ def assemble(
     rare = np.empty(0, np.int64)
     if (pools.members.kind == RARE_USER).any():
         kind = pools.members.kind[drawn.placements.member[drawn.placement]]
-        rare = np.unique(jobs["user"][kind == RARE_USER])
+        rare = distinct(jobs["user"][kind == RARE_USER])
     end = drawn.submit + np.nan_to_num(jobs["wait"]) + jobs["run"]
     last = float(end.max(initial=-np.inf))
     header = _header(pools.logs[0].header, drawn.job.size, last, rare)
@@ -353,7 +354,7 @@ def rare_users(trace: Trace) -> NDArray[np.int64]:
     check_trace(trace)
     numbers = " ".join(trace.header.get_all(_RARE_LABEL)).split()
     users = [int(number) for number in numbers if number.isdecimal() and len(number) < 19]
-    return np.unique(np.array(users, dtype=np.int64))
+    return distinct(np.array(users, dtype=np.int64))
 
 
 def _users(drawn: Draw) -> NDArray[np.int64]:

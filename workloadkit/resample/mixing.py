@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, check_number, plural, quoted
 from workloadkit.fields import MAX_PROCS, NAMES, UNKNOWN
 from workloadkit.header import Header
@@ -195,7 +196,7 @@ def _number_apart(
         header = _with_names(header, of.header, dict(zip(NUMBERED, by, strict=True)))
     for label in ("Queue", "Partition"):
         if header.get(f"Max{label}s") is not None:
-            n_used = np.unique(columns[label.lower()][columns[label.lower()] >= 0]).size
+            n_used = distinct(columns[label.lower()][columns[label.lower()] >= 0]).size
             n_known = max(n_used, len(header.listed(label)))
             header = header.replaced(f"Max{label}s", str(n_known))
     return header

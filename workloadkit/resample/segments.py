@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock, span
+from workloadkit.distinct import distinct
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -200,7 +201,7 @@ def segments(trace: Trace, at: Iterable[int] | None = None) -> list[Trace]:
         check_number("a week to cut at", cut)
         if not (cut % 1 == 0 and 0 <= cut <= week[-1]):  # rejects NaN, too
             raise ParameterError(f"cannot cut at week {cut}: the log has weeks 0 to {week[-1]}")
-    edges = np.unique([0, *cuts, week[-1] + 1]).astype(np.int64)
+    edges = distinct([0, *cuts, week[-1] + 1]).astype(np.int64)
     parts = []
     for first, end in itertools.pairwise(edges.tolist()):
         rows = np.arange(*np.searchsorted(week, [first, end]))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural, quoted
 from workloadkit.following import ROUNDING
 from workloadkit.header import NUMBER_AND_NAME
@@ -14,7 +15,6 @@ from workloadkit.rules.rule import (
     LogRule,
     Offender,
     Severity,
-    distinct,
     in_header,
     plain,
 )
@@ -133,7 +133,7 @@ def _max_jobs(log: CheckedLog) -> Breach | None:
     """Check MaxJobs, which in a cleaned log still counts the jobs that its filters removed."""
     stated = log.header.number("MaxJobs")
     parts = log["job"][log.in_parts]
-    n_jobs = log.n_jobs - parts.size + distinct(parts)
+    n_jobs = log.n_jobs - parts.size + distinct(parts).size
     if stated is None or stated == n_jobs:
         return None
     text = f"MaxJobs is {stated:,}, but the log has {plural(n_jobs, 'job')}"
@@ -202,7 +202,7 @@ def _max_used(field: str, label: str) -> Callable[[CheckedLog], Breach | None]:
         stated = log.header.number(f"Max{label}s")
         if stated is None:
             return None
-        used = distinct(log[field][log[field] >= 0])
+        used = distinct(log[field][log[field] >= 0]).size
         listed = len(set(log.header.listed(label)))
         text = f"Max{label}s is {stated:,}, but {used:,} are used"
         if used > stated:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.fields import BURST_STATUS, CANCELLED, COMPLETED, FAILED, FIELDS, UNKNOWN
 from workloadkit.rules.rule import (
@@ -13,7 +14,6 @@ from workloadkit.rules.rule import (
     LogRule,
     Offender,
     Severity,
-    distinct,
     in_header,
     known,
     plain,
@@ -36,7 +36,7 @@ def _used_once(log: CheckedLog) -> Breach | None:
 
 def _none_missing(log: CheckedLog) -> Breach | None:
     """Find missing job numbers; those removed according to the header are explained."""
-    numbers = np.unique(log["job"][log["job"] >= 1])
+    numbers = distinct(log["job"][log["job"] >= 1])
     if not numbers.size or numbers[-1] == numbers.size:
         return None
     missing = int(numbers[-1]) - numbers.size
@@ -95,7 +95,7 @@ def _dense(log: CheckedLog) -> Breach | None:
     above = {}
     for name in _NUMBERED:
         numbers = log[name]
-        above[name] = numbers > distinct(numbers[numbers > 0])
+        above[name] = numbers > distinct(numbers[numbers > 0]).size
     return log.by_field(above, severity="note" if log.has_other_numbers else None)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
 from workloadkit.fields import BURST_STATUS, BY_NAME
@@ -298,11 +298,6 @@ def known(log: CheckedLog, *fields: str) -> NDArray[np.bool_]:
     for name in fields:
         result &= ~np.isnan(log[name]) if BY_NAME[name].measured else log[name] != -1
     return result
-
-
-def distinct(values: ArrayLike) -> int:
-    """Return the number of distinct values."""
-    return int(np.unique(np.asarray(values)).size)
 
 
 def _words(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadWarning, parameter
 from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
@@ -90,7 +91,7 @@ def _serve_log(
     played = []
     for part in machine.parts(trace, workload):
         jobs, policy = workload.take(part.jobs), parts.policy
-        if np.unique(jobs.tiers).size > 1 and machine.reservations is None:
+        if distinct(jobs.tiers).size > 1 and machine.reservations is None:
             from workloadkit.simulation.policies.order.tiers import in_tiers
 
             policy = in_tiers(policy)

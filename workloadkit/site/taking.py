@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import DAY, Clock
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
@@ -122,7 +123,7 @@ def sort_batches(
 
     return {
         f"{names[which // len(KINDS)]} {KINDS[which % len(KINDS)]}": of_class(which)
-        for which in np.unique(code).tolist()
+        for which in distinct(code).tolist()
     }
 
 
@@ -235,7 +236,7 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     interactive, rule = interactive_jobs(trace, kinds)
     return SiteDistributions(
         (made_from,),
-        np.unique(user).size,
+        distinct(user).size,
         trace.n_jobs,
         batch_width=Empirical.of(np.bincount(batch)),
         gap=Empirical.of(np.diff(submit)[np.diff(batch) == 0]),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError
 
 #: Ratio of successive sizes, as in the pox plot of Zakay and Feitelson (2013).
@@ -36,7 +37,7 @@ def sizes(smallest: int, largest: float) -> NDArray[np.int64]:
     """
     steps = np.log(largest / smallest) / np.log(FACTOR) if largest >= smallest else -1
     exact = smallest * FACTOR ** np.arange(int(steps + 1e-9) + 1)
-    found = np.unique(np.round(exact).astype(np.int64))
+    found = distinct(np.round(exact).astype(np.int64))
     return found[found <= largest]
 
 
@@ -81,9 +82,9 @@ def fit_line(
     seen = value > (_NOTHING * np.median(known) if known.size else 0)
     scale, value, x = scale[seen], value[seen], x[seen]
     weight = np.ones(x.size) if weight is None else np.asarray(weight, dtype=np.float64)[seen]
-    if np.unique(scale).size < _FEWEST:
+    if distinct(scale).size < _FEWEST:
         raise ParameterError(
-            f"a line needs points at {_FEWEST} scales or more, not at {np.unique(scale).size}"
+            f"a line needs points at {_FEWEST} scales or more, not at {distinct(scale).size}"
         )
     y = np.log(value)
     middle, height = np.average(x, weights=weight), np.average(y, weights=weight)

@@ -64,6 +64,7 @@ from workloadkit.analysis.studies.shmueli_logs.measuring import (
     unevenness,
 )
 from workloadkit.clock import DAY, Clock
+from workloadkit.distinct import distinct
 from workloadkit.site.distributions import PERIODS, SESSION, SiteDistributions
 from workloadkit.site.empirical import Empirical, Workpool, pooled
 
@@ -94,7 +95,7 @@ def counts(log: Log) -> Iterator[Result]:
         user = trace.column("user")
         found = {
             "procs": float(trace.header.procs or math.nan),
-            "users": float(np.unique(user[user != UNKNOWN]).size),
+            "users": float(distinct(user[user != UNKNOWN]).size),
             "jobs": float(trace.n_jobs),
         }
         clock = Clock.of(trace)

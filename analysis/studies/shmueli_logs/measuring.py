@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
 from workloadkit.analysis.reproduction.sources import without_cancelled
+from workloadkit.distinct import distinct
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def largest_difference(of: "list[Empirical]") -> float:
     >>> largest_difference([Empirical.of(x) for x in ([1, 1], [1, 2], [1, 2, 2, 2])])
     0.75
     """
-    at = np.unique(np.concatenate([each.values for each in of]))
+    at = distinct(np.concatenate([each.values for each in of]))
     return spread(np.array([each.share_at_most(at) for each in of]))
 
 

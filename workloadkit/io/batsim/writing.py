@@ -9,6 +9,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
@@ -124,7 +125,7 @@ def write_batsim(trace: Trace, path: str | os.PathLike[str], *, version: Literal
     stored = {"batsim": version, "header": list(_header(trace, rows).lines), "left_out": left_out}
     if trace.machine is not None:
         stored["machine"] = as_dict(trace.machine)
-    delays = np.unique(trace.column("run")[rows]).tolist()
+    delays = distinct(trace.column("run")[rows]).tolist()
     with writing(path) as stream:
 
         def put(text: str) -> None:

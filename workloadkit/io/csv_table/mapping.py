@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.fields import BY_NAME as LOG_FIELDS
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
 from workloadkit.io.machine import as_dict
@@ -63,7 +64,7 @@ def mapping_text(trace: Trace, columns: Mapping[str, Any], name: str) -> tuple[s
         "fields": fields,
     }
     if "status" in fields["state"]:
-        known = np.unique(trace.column("status")).tolist()
+        known = distinct(trace.column("status")).tolist()
         of = {str(code): _STATES.get(code, "unknown") for code in known if code != UNKNOWN}
         sections["states"] = of or {"1": "completed"}
     machine, lost = _machine(trace)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import FormatError
 from workloadkit.io.assemble import assemble
 from workloadkit.io.cells import Words
@@ -226,7 +227,7 @@ class _Reader:
         for code, word in enumerate(version.words):
             rows = np.flatnonzero(version.codes == code)
             extents = self.extents[word]
-            if len({*extents, *np.unique(extent[rows]).tolist()}) == 1:
+            if len({*extents, *distinct(extent[rows]).tolist()}) == 1:
                 extents[extent[rows[0]]] += rows.size
                 continue
             for row in rows.tolist():

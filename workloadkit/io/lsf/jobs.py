@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.lsf.record import ABSURD, hosts_of, with_index
@@ -161,7 +162,7 @@ def _that_ended(
 ) -> NDArray[np.int64]:
     """Return the rows of jobs that have ended, and count the others."""
     keep = (state & (DONE | EXIT)) > 0
-    for other in np.unique(state[~keep]):
+    for other in distinct(state[~keep]):
         where = np.flatnonzero(state == other)
         word = UNFINISHED.get(int(other))
         kind = f"not ended: {word}" if word else "unknown state"

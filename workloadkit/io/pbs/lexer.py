@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Lines
 
@@ -164,7 +165,7 @@ class Lexer:
         end: dict[str, NDArray[np.int64]] = {}
         row_of_line = np.full(n_lines, -1)
         n_words = last - first - _N_BEFORE + 1
-        for number in np.unique(n_words[usual]).tolist():
+        for number in distinct(n_words[usual]).tolist():
             rows = np.flatnonzero(usual & (n_words == number))
             # places before the first word, between words and after the last one
             bounds = places[first[rows] + _N_BEFORE - 1 + np.arange(number + 1)[:, None]]

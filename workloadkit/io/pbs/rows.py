@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
 from workloadkit.io.cells import Cells
 from workloadkit.io.names import n_tasks
@@ -305,7 +306,7 @@ def check_zone(
     far = known & ~of_a_zone
     records.note_where("date far from the end of the job in any time zone", far, places)
     wrong = known & of_a_zone & (quarters != of_tz.total_seconds().to_numpy())
-    for other in np.unique(quarters[wrong]):
+    for other in distinct(quarters[wrong]):
         sign, (hours, rest) = "−" if other < 0 else "+", divmod(abs(int(other)), 3600)
         kind = f"date in local time of UTC{sign}{hours:02}:{rest // 60:02}, not of tz {tz}"
         records.note_where(kind, wrong & (quarters == other), places)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Lines
 
@@ -270,7 +271,7 @@ def lex(lines: Lines) -> tuple[NDArray[np.int64], Cells]:
     usual &= (chars[lines.begin] != ord("#")) & (chars[lines.begin] != ord("{"))
     begin = {name: lines.begin.copy() for name in PLACES}
     end = {name: begin[name] - 1 for name in PLACES}
-    for number in np.unique(n_fields[usual]).tolist():
+    for number in distinct(n_fields[usual]).tolist():
         rows = np.flatnonzero(usual & (n_fields == number))
         # places before the first field, between fields and after the last one
         at = {name: place for name, place in (PLACES | _CHECKED).items() if place < number}

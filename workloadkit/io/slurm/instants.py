@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.intake import Repair
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import LAST_PLACE, Records
@@ -143,7 +144,7 @@ class InstantReader:
     ) -> None:
         """Count the times with each offset, and the local ones without."""
         groups: dict[float | None, NDArray[np.bool_]] = {None: local}
-        groups |= {of: offset == of for of in np.unique(offset[~np.isnan(offset)]).tolist()}
+        groups |= {of: offset == of for of in distinct(offset[~np.isnan(offset)]).tolist()}
         for of, chosen in groups.items():
             if chosen.any():
                 before = self.offsets.get(of, Repair("", 0, int(LAST_PLACE)))
@@ -244,5 +245,5 @@ def _piled_up(
 ) -> NDArray[np.bool_]:
     """Return which times at an edge were moved there, given other times of these jobs."""
     there = times == edge
-    moved = edge % _MINUTE == 0 and np.unique(others[there]).size >= _AT_THE_EDGE
+    moved = edge % _MINUTE == 0 and distinct(others[there]).size >= _AT_THE_EDGE
     return there & moved

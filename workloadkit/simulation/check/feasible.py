@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.simulation.check.verdicts import (
@@ -289,7 +290,7 @@ def no_processor_is_used_twice(
         why = f"a log's own schedule may use more; at most {peak:,}{of}"
         return ScheduleClaim(text, "not applicable", why)
 
-    time = np.unique(np.concatenate([use.time, *_changes(shutdowns)]))
+    time = distinct(np.concatenate([use.time, *_changes(shutdowns)]))
     up = machine - _down(shutdowns, time)
     held = np.concatenate([[0], use.after])[np.searchsorted(use.time, time, side="right")]
     over = held > up
@@ -348,7 +349,7 @@ def _changes(shutdowns: Sequence[Shutdown]) -> list[NDArray]:
 def _down(shutdowns: Sequence[Shutdown], time: NDArray) -> NDArray[np.int64]:
     """Return the number of processors that are down from each of these instants on."""
     down = np.zeros(time.size, dtype=np.int64)
-    for change in map(float, np.unique(np.concatenate([[], *_changes(shutdowns)]))):
+    for change in map(float, distinct(np.concatenate([[], *_changes(shutdowns)]))):
         hit = [s.processors for s in shutdowns if s.start <= change < s.end]
-        down[time >= change] = np.unique(np.concatenate(hit)).size if hit else 0
+        down[time >= change] = distinct(np.concatenate(hit)).size if hit else 0
     return down

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.simulation import schedulers
@@ -157,7 +158,7 @@ def _not_empty(case: ScheduleCase) -> ScheduleClaim:
     if case.leaves is not None:  # those that leave hold no processors
         left = start == never(start.dtype)
         start, end = (np.where(left, case.leaves, times) for times in (start, end))
-    time = np.unique(np.concatenate([case.submit, start, end]))
+    time = distinct(np.concatenate([case.submit, start, end]))
     use = use_of(start, end, case.procs)
     before = np.searchsorted(use.time, time, side="right") - 1
     empty = np.where(before >= 0, use.after[before], 0) == 0

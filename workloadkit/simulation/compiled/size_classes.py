@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.simulation.compiled.sorting import stable_order
 from workloadkit.simulation.compiled.state import never
 
@@ -52,7 +53,7 @@ def sort_into_classes(
     dtype: np.dtype,
 ) -> Classes:
     """Return the classes, with empty trees, of jobs numbered in the order of arrival."""
-    sizes = np.flatnonzero(np.bincount(procs)) if procs.max() < 2**16 else np.unique(procs)
+    sizes = np.flatnonzero(np.bincount(procs)) if procs.max() < 2**16 else distinct(procs)
     key = group * sizes.size + np.searchsorted(sizes, procs)
     member = stable_order(key)
     ordered = key[member]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.simulation.machine.plain import Machine, Run, just_before
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
 from workloadkit.simulation.plain.job import JobView
@@ -301,7 +302,7 @@ class NumberedMachine(FailingMachine):
         if not which.size:
             return now
         first = np.flatnonzero(np.diff(which, prepend=-1))  # of each processor
-        starts = np.concatenate([[float(now)], np.unique(end[(end > now) & (end < inf)])])
+        starts = np.concatenate([[float(now)], distinct(end[(end > now) & (end < inf)])])
         for i in range(0, starts.size, _AT_A_TIME):
             some = starts[i : i + _AT_A_TIME, np.newaxis]
             in_the_way = (begin < some + duration) & (end > some)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.outages import Outage, Outages
@@ -155,6 +156,6 @@ def what_stays_down(shutdowns: Sequence[Shutdown], size: int) -> str:
     endless = [shutdown for shutdown in shutdowns if shutdown.end == inf]
     if not endless:
         return ""
-    n_down = np.unique(np.concatenate([shutdown.processors for shutdown in endless])).size
+    n_down = distinct(np.concatenate([shutdown.processors for shutdown in endless])).size
     numbers = ", ".join(str(shutdown.number) for shutdown in endless[:5])
     return f"; {size - n_down} of {plural(size, 'processor')} left, as outages never end: {numbers}"

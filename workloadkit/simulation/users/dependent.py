@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare
+from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, WorkloadWarning
 from workloadkit.preceding import find_preceding
 from workloadkit.simulation.compiled.agenda import Agenda, enter
@@ -152,7 +153,7 @@ class SimulatedDependentUsers:
             wait=wait,
             utilities=log.utilities,
             utility_at=log.utility_at,
-            user_numbers=np.unique(log.user),
+            user_numbers=distinct(log.user),
         )
 
     def report(self, tables: Workload, n_jobs: int) -> tuple[Workload, Notes, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.io.tables.mapping import SECONDS
 
 #: Rows and different values that an observation needs.
@@ -41,7 +42,7 @@ def unit_of(
     """
     known = ~np.isnan(numbers) & ~np.isnan(seconds) & (seconds > 0)
     x, d = numbers[known], seconds[known]
-    if x.size < LEAST or np.unique(d).size < different:
+    if x.size < LEAST or distinct(d).size < different:
         return ""
     fitting = [
         unit
@@ -57,7 +58,7 @@ def are_equal(one: _Values, other: _Values, *, different: int = DIFFERENT) -> bo
     """Whether nearly all durations are equal."""
     known = ~np.isnan(one) & ~np.isnan(other) & (other > 0)
     close = np.abs(one[known] - other[known]) <= _TOLERANCE
-    enough = close.size >= LEAST and np.unique(other[known]).size >= different
+    enough = close.size >= LEAST and distinct(other[known]).size >= different
     return enough and float(close.mean()) >= _MATCHING
 
 
@@ -73,7 +74,7 @@ def in_order(first: _Values, second: _Values) -> bool:
 def unit_of_reached(limits: _Values, run: _Values, reached: NDArray[np.bool_]) -> str:
     """Return the one unit in which the jobs that reached their limits ran as long as these."""
     known = reached & ~np.isnan(limits) & (limits > 0) & ~np.isnan(run) & (run > 0)
-    if known.sum() < LEAST or np.unique(limits[known]).size < DIFFERENT:
+    if known.sum() < LEAST or distinct(limits[known]).size < DIFFERENT:
         return ""
     ratio = run[known] / limits[known]
     fitting = [u for u, s in SECONDS.items() if ((ratio >= 0.98 * s) & (ratio <= 1.2 * s)).mean()
