@@ -51,6 +51,7 @@ ARGUMENTS = {
     "dependencies": ("nosuch.swf",),
     "generate": ("lublin", "--jobs", 5),
     "job": (1, "nosuch.swf"),
+    "metrics": ("nosuch.swf",),
     "outages": ("nosuch.swf",),
     "queueing": ("mm1", "lam=0.5", "S=1"),
     "resample": ("nosuch.swf",),

@@ -51,6 +51,7 @@ READING = (
     ["generate", "jann97", "--like", "LOG", "--jobs", "5"],
     ["generate", "tsafrir", "--over", "LOG"],
     ["job", "1", "LOG"],
+    ["metrics", "LOG"],
     ["outages", "LOG"],
     ["queueing", "--trace", "LOG"],
     ["resample", "LOG"],

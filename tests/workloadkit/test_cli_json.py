@@ -40,6 +40,7 @@ CALLS = {
     "experiment run": ("grid.toml", "--out", "results", "--baseline", "fcfs"),
     "job": ("1", "log.swf"),
     "metasystem": ("grid.json",),
+    "metrics": ("log.swf", "easy.swf"),
     "outages": ("log.swf",),
     "resample": ("log.swf", "-o", "new.swf", "--weeks", 2),
     "queueing": ("closed", "N=5", "Z=2", "S=1"),

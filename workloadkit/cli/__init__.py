@@ -87,6 +87,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "simulate": ("schedulers", "users", "custom"),
         "site": ("schedulers",),
         "sweep": ("schedulers", "users", "custom"),
+        "metrics": (),
         "check": ("schedulers",),
         "experiment": (),
         "metasystem": ("meta-schedulers", "schedulers"),

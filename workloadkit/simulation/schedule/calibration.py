@@ -56,8 +56,11 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     >>> found["jobs"], found["utilization"], found["mean_wait"]
     (2, 0.5, 30.0)
     """
-    if moved_times(log.header):
-        return {}
+    return {} if moved_times(log.header) else measured(log, rows, machine)
+
+
+def measured(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, float]:
+    """Measure jobs by their waits in any log, also one that was made; see `as_recorded`."""
     rows = np.flatnonzero(np.bincount(rows, minlength=1))
     submit, wait, run, user = (log.column(n)[rows] for n in ("submit", "wait", "run", "user"))
     procs = log.used_procs[rows].astype(np.int64)

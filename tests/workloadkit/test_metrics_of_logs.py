@@ -1,0 +1,63 @@
+"""The metrics of several logs: those of each schedule, their means, and what is no log."""
+
+import numpy as np
+import pytest
+
+import workloadkit as wk
+from tests.commands import run_command
+from tests.small_logs import busy_log
+from workloadkit.errors import ParameterError, WorkloadError
+
+
+@pytest.fixture(scope="module")
+def schedules():
+    return [wk.simulate(busy_log(seed), "easy", procs=8, engine="python") for seed in range(4)]
+
+
+def test_metrics_of_logs_are_those_of_their_schedules(schedules):
+    found = wk.metrics_of_logs(schedule.trace() for schedule in schedules)
+    for row, schedule in zip(found.logs.to_dict("records"), schedules, strict=True):
+        for name in ("jobs", "utilization", "mean_wait", "mean_bounded_slowdown", "makespan"):
+            assert row[name] == pytest.approx(schedule.measure(name)), name
+
+
+def test_the_summary_is_of_the_logs(schedules):
+    found = wk.metrics_of_logs((schedule.trace() for schedule in schedules), procs=8)
+    waits = [schedule.metrics["mean_wait"] for schedule in schedules]
+    row = found.summary.set_index("metric").loc["mean_wait"]
+    assert row["logs"] == 4
+    assert row[["mean", "low", "high"]].tolist() == pytest.approx(
+        wk.mean_interval(waits, positive=True)
+    )
+    assert row[["sd", "min", "max"]].tolist() == pytest.approx(
+        [np.std(waits, ddof=1), min(waits), max(waits)]
+    )
+
+
+def test_one_log_has_no_interval(schedules):
+    summary = wk.metrics_of_logs([schedules[0].trace()]).summary.set_index("metric")
+    assert summary.loc["utilization", ["low", "high", "sd"]].isna().all()
+
+
+def test_what_cannot_be_measured_is_named():
+    with pytest.raises(WorkloadError, match="there is no log to measure"):
+        wk.metrics_of_logs([])
+    with pytest.raises(ParameterError, match=r"the size of the machine is unknown"):
+        wk.metrics_of_logs([busy_log(1)])
+
+
+def test_the_command_reads_the_logs_of_a_folder(schedules, tmp_path, capsys):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for i, schedule in enumerate(schedules):
+        wk.write_swf(schedule.trace(), folder / f"{i}.swf.gz")
+    (folder / "0.swf.gz.machine.json").write_text("{}")
+    (folder / "notes.txt").write_text("no log\n")
+    table = tmp_path / "metrics.csv"
+    assert run_command("metrics", str(folder), "-o", str(table)) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("4 logs\n")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(table.read_text().splitlines()) == 5
+    assert run_command("metrics", str(tmp_path)) == 1
+    assert "there is no log in this folder" in capsys.readouterr().err
