@@ -15,10 +15,7 @@ from workloadkit.io.tables.guess.proposal import Line, Proposal
 from workloadkit.io.tables.guess.sample import Sample, read_sample
 from workloadkit.io.tables.mapping import TIMES, mapping_names, read_mapping
 
-__all__ = ["GUESS", "Line", "Proposal", "guessed", "propose"]
-
-#: The word that stands for a proposal that is sure.
-GUESS = "guess"
+__all__ = ["Line", "Proposal", "guessed", "propose"]
 
 
 def propose(files: Sequence[str | os.PathLike[str]]) -> Proposal:

@@ -51,7 +51,7 @@ NAMES: dict[str, str] = {
     "result; phase; exit status; j status",
     "exit_code": "exit code; exitcode; derived ec; rc; return code",
     "reason": "reason",
-    "user": "user; username; owner; user name; uid; id user; user hash; user id; "
+    "user": "user; owner; user name; uid; id user; user hash; user id; "
     "username genid; hashed user id; usr; submitter; login",
     "group": "group; gid; group name; group id; hashed user group id; unix group; id group",
     "account": "account; project; account name; project name; account hash; project name genid; "
@@ -59,7 +59,7 @@ NAMES: dict[str, str] = {
     "queue": "queue name; queue; qname; class",
     "partition": "partition; partition name; vc; virtual cluster",
     "qos": "qos; quality of service",
-    "executable": "job name; application; app name; executable; jobname; command; app; name",
+    "executable": "job name; application; app name; executable; command; app; name",
     "node_list": "node list; nodelist; exec host; hosts",
 }  # fmt: skip
 
@@ -80,13 +80,13 @@ _FILLERS = frozenset(
 #: Single words that names write together, as two.
 _JOINED = {
     "walltime": "walltime", "jobid": "job id", "timelimit": "timelimit", "userid": "user id",
-    "username": "username", "starttime": "start time", "endtime": "end time",
+    "username": "user name", "starttime": "start time", "endtime": "end time",
     "submittime": "submit time", "runtime": "runtime", "waittime": "wait time",
     "alloccpus": "alloc cpus", "allocgpus": "alloc gpus", "allocnodes": "alloc nodes",
     "reqcpus": "req cpus", "reqmem": "req mem", "reqnodes": "req nodes", "nodelist": "node list",
     "elapsedraw": "elapsed raw", "timelimitraw": "timelimit raw", "maxrss": "max rss",
     "cputimeraw": "cputime raw", "jobidraw": "job id raw", "jobstate": "job state",
-    "jobname": "jobname", "vmcreated": "created", "vmdeleted": "deleted",
+    "jobname": "job name", "vmcreated": "created", "vmdeleted": "deleted",
 }  # fmt: skip
 
 
