@@ -85,7 +85,6 @@ def test_jobs_are_whole_and_fit_their_machine_and_estimate():
         assert 1000 < log.n_jobs <= 3000
 
 
-@pytest.mark.slow
 def test_results_of_a_case_are_the_canonical_ones_and_do_not_depend_on_a_change():
     device = cases(chosen=("device", "busy"))
     made = certificate(run_benchmark([Entry("sjf", "policy", "sjf")], among=device))

@@ -35,8 +35,9 @@ def features_of(trace: Trace, procs: int) -> dict[str, float]:
     --------
     >>> jobs = {"submit": [0, 0, 80], "run": [100, 10, 10], "procs": [4, 2, 1]}
     >>> log = Trace.from_columns(jobs | {"requested_time": [100, 20, 40], "user": [1, 2, 2]})
-    >>> {name: round(value, 2) for name, value in features_of(log, 8).items()}["accuracy"]
-    0.58
+    >>> found = features_of(log, 8)
+    >>> round(found["accuracy"], 2), round(found["concentration"], 2)
+    (0.58, 0.93)
     """
     size = np.log2(trace.column("procs") / procs)
     run = trace.column("run")
