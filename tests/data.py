@@ -54,6 +54,11 @@ def format_path(name: str) -> Path:
     return _present(DATA / "formats" / name)
 
 
+def found_path(name: str) -> Path:
+    """Path of the file called `name` in the shape of public ones; skips where it is absent."""
+    return _present(DATA / "found" / "files" / name)
+
+
 def _present(path: Path) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is not here")

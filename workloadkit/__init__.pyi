@@ -57,6 +57,9 @@ from .io.reservations import write_reservations as write_reservations
 from .io.sge import read_sge as read_sge
 from .io.slurm import read_slurm as read_slurm
 from .io.slurm.conf import read_slurm_conf as read_slurm_conf
+from .io.slurm_jobcomp import read_slurm_jobcomp as read_slurm_jobcomp
+from .io.slurm_json import read_queue_state as read_queue_state
+from .io.slurm_json import read_slurm_json as read_slurm_json
 from .io.swf import read_swf as read_swf
 from .io.swf import write_swf as write_swf
 from .io.tables import mapping_names as mapping_names

@@ -22,8 +22,8 @@ TORN = "the file is truncated: its incomplete last line is left out"
 FILE_AT = 10**10
 
 
-def place_text(place: int) -> str:
-    """Return the place of a row.
+def place_text(place: int, unit: str = "line") -> str:
+    """Return the place of a row, counted in lines or other units.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def place_text(place: int) -> str:
     ('line 1,200', 'line 3 of file 3')
     """
     file, line = divmod(place, FILE_AT)
-    return f"line {line:,}" + (f" of file {file + 1:,}" if file else "")
+    return f"{unit} {line:,}" + (f" of file {file + 1:,}" if file else "")
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,12 @@ class Repair:
     first_line: int
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, unit: str = "line") -> str:
+        """Return the repair with its place, counted in lines or other units."""
         times, on = ("once", "on") if self.count == 1 else (f"{self.count:,} times", "first on")
-        line = f", {on} {place_text(self.first_line)}" if self.first_line else ""
+        line = f", {on} {place_text(self.first_line, unit)}" if self.first_line else ""
         return f"{self.kind} ({times}{line})"
 
 
@@ -76,6 +80,8 @@ class Intake(Displayed):
         Oddities in the rows of jobs, and how they were handled.
     settings : tuple of (str, str)
         Settings of the reader, such as the time zone.
+    unit : str
+        What the places of rows count: lines, or records in formats without lines.
 
     Notes
     -----
@@ -97,17 +103,19 @@ class Intake(Displayed):
     left_out: tuple[Repair, ...] = ()
     noted: tuple[Repair, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    unit: str = "line"
 
     def __str__(self) -> str:
         """Return the table of rows read, left out and kept, and of oddities."""
         counts = [("rows read", f"{self.rows:,}", "")]
-        counts += [
-            (r.kind, f"-{r.count:,}", f"first on {place_text(r.first_line)}") for r in self.left_out
-        ]
+
+        def row(repair: Repair, sign: str = "") -> tuple[str, str, str]:
+            where = f"first on {place_text(repair.first_line, self.unit)}"
+            return repair.kind, f"{sign}{repair.count:,}", where
+
+        counts += [row(repair, "-") for repair in self.left_out]
         counts += [("jobs", f"{self.jobs:,}", "")]
-        noted = [
-            (r.kind, f"{r.count:,}", f"first on {place_text(r.first_line)}") for r in self.noted
-        ]
+        noted = [row(repair) for repair in self.noted]
         widths = [max(len(row[column]) for row in counts + noted) for column in range(2)]
         lines = [
             f"  {kind:{widths[0]}}  {count:>{widths[1]}}  {where}".rstrip()

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import certificates, experiments, good, uses
+from tests.fuzz import certificates, experiments, good, good_schedulers, uses
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
@@ -187,6 +187,9 @@ FORMATS = {
             ("gwf", _of_guessing, 2),
         )
     },
+    "slurm_json": Format(
+        good_schedulers.slurm_json, partial(_read, "slurm_json"), _of_accounting, 1, OF_JSON
+    ),
     "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
     "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 import workloadkit as wk
-from tests.fuzz import good
+from tests.fuzz.formats import FORMATS
 from workloadkit.errors import plural
 from workloadkit.io.formats import written_format
 from workloadkit.io.known_formats import ACCOUNTING, TITLES
@@ -53,7 +53,7 @@ def data_lines(text):
 def test_a_format_is_recognised_by_its_first_lines():
     for seed in range(3):
         for name in TITLES:
-            content = getattr(good, name)(Random(seed))
+            content = FORMATS[name].good(Random(seed))
             reported = wk.read_log(io.BytesIO(gzip.compress(content)))
             named = wk.read_log(io.BytesIO(content), name)
             assert reported.jobs.equals(named.jobs)

@@ -572,7 +572,8 @@ def test_what_is_refused():
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("7|2024-05-01T08:00:00|COMPLETED\n", "line 1: no line with the column names of sacct"),
-        ("JobID      JobName\n------ ----------\n7  a\n", "columns have a fixed width"),
+        ("JobID      JobName\n7  a\n", "columns have a fixed width"),
+        ("JobID      JobName\n------ ----------\n7  a\n", r"missing: Start \(start time\)"),
         (
             "JobID|Submit|NCPUS|State|Start\n",
             r"line 1: a column is missing: End or ElapsedRaw \(end time\); export with: TZ=UTC",

@@ -198,7 +198,7 @@ def assemble_from(records: Records, origin: Origin, options: ImportOptions) -> T
 
 def no_job(records: Records, origin: Origin) -> FormatError:
     """Return the error of records without a job."""
-    left = ", ".join(str(repair) for repair in records.left_out[:3])
+    left = ", ".join(repair.text(records.unit) for repair in records.left_out[:3])
     why = f"the {origin.kind} contains no job" + (f": {left}" if left else "")
     return FormatError(origin.path, why)
 
@@ -218,6 +218,7 @@ def intake_of(records: Records, extent: Extent, origin: Origin, options: ImportO
         left_out=records.left_out,
         noted=records.noted,
         settings=(("time zone", zone),),
+        unit=records.unit,
     )
 
 

@@ -4,7 +4,9 @@ import os
 from typing import Literal
 
 #: In the order in which they are tried.
-Format = Literal["wkt", "batsim", "slurm", "pbs", "lsf", "sge", "gwf", "swf"]
+Format = Literal[
+    "wkt", "slurm_json", "batsim", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "gwf", "swf"
+]
 
 #: Formats that can be written.
 Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
@@ -12,7 +14,9 @@ Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
 #: Their names in messages.
 TITLES: dict[Format, str] = {
     "wkt": "a Parquet file of workloadkit",
+    "slurm_json": "Slurm's jobs in JSON (sacct, squeue)",
     "batsim": "Batsim's job list",
+    "slurm_jobcomp": "Slurm's job completion log (jobcomp/filetxt)",
     "slurm": "Slurm accounting (sacct)",
     "pbs": "PBS or Torque accounting",
     "lsf": "LSF accounting (lsb.acct)",
@@ -30,7 +34,7 @@ WRITTEN_TITLES: dict[Written, str] = {
 }
 
 #: Accounting formats, which may consist of several files.
-ACCOUNTING: tuple[Format, ...] = ("slurm", "pbs", "lsf", "sge")
+ACCOUNTING: tuple[Format, ...] = ("slurm", "slurm_json", "slurm_jobcomp", "pbs", "lsf", "sge")
 
 #: Formats that can be written, by the suffix of the file.
 WRITTEN: dict[str, Written] = {

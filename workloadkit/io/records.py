@@ -94,6 +94,8 @@ class Records:
         Time zone of the log; by default that of the options.
     line_of : callable
         Returns the line of a place, for reports; by default they are the same.
+    unit : str
+        What places count: lines, or records in formats without lines.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Records:
         self.opened: float | None = None
         self.zone: tzinfo | None = None
         self.line_of: Callable[[int], int] = int
+        self.unit = "line"
         self._n_records = 0
         self._table: pd.DataFrame | None = None
         self._fields = fields

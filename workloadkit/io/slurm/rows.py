@@ -12,7 +12,9 @@ from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Block, Lines
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, ExportColumns, checked_columns, columns_at, fits
+from workloadkit.io.slurm.fixed_width import FixedColumns, fixed_rows, with_widths
 from workloadkit.io.slurm.splitting import (
+    Row,
     fields_of_lines,
     has_bare_quotes,
     lines_with,
@@ -57,13 +59,6 @@ class Rows(NamedTuple):
         if chosen.all():
             return self
         return Rows(self.cells.take(chosen), self.places[chosen], self.missing)
-
-
-class _Row(NamedTuple):
-    """A row that was split on its own: its cells and its first line."""
-
-    cells: list[str]
-    place: int
 
 
 class RowReader:
@@ -123,6 +118,7 @@ class RowReader:
                 yield self.split(lines, range(start, i), block.place)
                 yield from self.finish()
                 if line != self.columns.line:
+                    columns = with_widths(columns, lines, i)
                     self._columns = checked_columns(columns, line, block.path, block.first_line + i)
                 start = i + 1
         yield self.split(lines, range(start, n_lines), block.place)
@@ -142,7 +138,7 @@ class RowReader:
             return lines.end.size
         at, line = first[n_stray]
         if columns is not None and columns.line == line and at + 1 < lines.end.size:
-            columns = columns.of_rows_as(lines.text(at + 1))
+            columns = with_widths(columns.of_rows_as(lines.text(at + 1)), lines, at)
         self._columns = checked_columns(columns, line, block.path, block.first_line + at)
         self.ids_are_floats = None
         if n_stray:
@@ -154,11 +150,14 @@ class RowReader:
 
     def split(self, lines: Lines, part: range, place: int) -> Rows:
         """Split some lines of a block into rows; `place` is that of its first line."""
+        if isinstance(self.columns, FixedColumns):
+            found = fixed_rows(lines, part, place, self.columns, self.records)
+            return self.as_rows(Cells.none(), np.empty(0, np.int64), found)
         if not (self.columns.quotes or self.bare or self.held) and len(part):
             text = lines.data[lines.begin[part[0]] : lines.end[part[-1]] + 1]
             self.bare = b'"' in text and has_bare_quotes(text, self.columns.delimiter)
         usual, first, bounds = fields_of_lines(lines, part, self.columns)
-        found: list[_Row] = []
+        found = []
         others = np.flatnonzero(~usual)
         i = -1
         while i + 1 < len(part) and (self.is_incomplete or others.size):
@@ -180,7 +179,7 @@ class RowReader:
         cells = Cells(lines.data, begin, end, whole.size)
         return self.as_rows(cells, place + part.start + whole, found)
 
-    def as_rows(self, cells: Cells, of_cells: NDArray[np.int64], found: list[_Row]) -> Rows:
+    def as_rows(self, cells: Cells, of_cells: NDArray[np.int64], found: list[Row]) -> Rows:
         """Return cells found together, and rows split one by one, in the order of their places."""
         at = self.columns.place
         of_rows = np.append(of_cells, np.array([row.place for row in found], np.int64))
@@ -224,7 +223,7 @@ class RowReader:
         """Whether the next line may belong to a row that is not complete."""
         return self.broken is not None or bool(self.held)
 
-    def split_line(self, line: str, place: int, found: list[_Row]) -> None:
+    def split_line(self, line: str, place: int, found: list[Row]) -> None:
         """Split a line of unusual form; append whole rows to those found."""
         if self.held:
             is_row = self.whole_row(self.held[0][0]) is not None  # if the quote is of its text
@@ -238,7 +237,7 @@ class RowReader:
         else:
             self.split_plain(line, place, found)
 
-    def close_quote(self, found: list[_Row]) -> None:
+    def close_quote(self, found: list[Row]) -> None:
         """Accept the lines with an open quote as a row, if the last one closes it."""
         cells, is_open = self.quoted("\n".join(line for line, _ in self.held))
         begins = self.whole_row(self.held[-1][0], checked=True) is not None
@@ -248,7 +247,7 @@ class RowReader:
         if whole and (self.columns.quotes or not self.holds_rows(cells)):
             self.records.rows += 1
             self.records.note(_LINE_END_IN_TEXT, self.held[0][1])
-            found.append(_Row([cell.replace("\n", " ") for cell in cells], self.held[0][1]))
+            found.append(Row([cell.replace("\n", " ") for cell in cells], self.held[0][1]))
             self.held = []
         else:
             self.settle(found)
@@ -258,18 +257,18 @@ class RowReader:
         delimiter, most = self.columns.delimiter, self.columns.n_fields - 1
         return any(cell.count(delimiter) >= most for cell in cells)
 
-    def settle(self, found: list[_Row]) -> None:
+    def settle(self, found: list[Row]) -> None:
         """Read lines with an open quote as if it were a character of the text."""
         held, self.held = self.held, []
         for line, place in held:
             self.split_plain(line, place, found)
 
-    def split_plain(self, line: str, place: int, found: list[_Row]) -> None:
+    def split_plain(self, line: str, place: int, found: list[Row]) -> None:
         """Split a line in which all quotes are closed; join it with an incomplete row before it."""
         delimiter, n_fields = self.columns.delimiter, self.columns.n_fields
 
         def accept(row: list[str], place: int) -> None:
-            found.append(_Row(row, place))
+            found.append(Row(row, place))
             self.records.rows += 1
             self.broken = None
 
@@ -303,13 +302,13 @@ class RowReader:
             if found and found[-1].place == place - 1 and not new and len(row) < n_fields:
                 self.doubt(found[-1], n_fields - 1)
 
-    def doubt(self, row: _Row, column: int) -> None:
+    def doubt(self, row: Row, column: int) -> None:
         """Leave out free text at the edge of a row that may go on in a line next to it."""
         if column in self.columns.free and row.cells[column]:
             row.cells[column] = ""
             self.records.note(_DOUBTFUL_TEXT, row.place)
 
-    def reopen(self, line: str, place: int, found: list[_Row]) -> None:
+    def reopen(self, line: str, place: int, found: list[Row]) -> None:
         """Take back the row before a part of a row, if the part may be its rest."""
         if not found or found[-1].place != place - 1:
             return
@@ -353,7 +352,7 @@ class RowReader:
 
     def finish(self) -> Iterator[Rows]:
         """Yield the rows that an open quote held back, and count an incomplete row."""
-        found: list[_Row] = []
+        found: list[Row] = []
         self.settle(found)
         self.finish_broken()
         if found:

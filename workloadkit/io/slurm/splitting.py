@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,13 @@ from workloadkit.io.slurm.columns import ExportColumns, fits, goes_on, is_free, 
 
 _MOST_SURPLUS = 1000  # fields that are joined
 _MOST_READINGS = 100
+
+
+class Row(NamedTuple):
+    """A row that was split on its own: its cells and its first line."""
+
+    cells: list[str]
+    place: int
 
 
 @lru_cache
