@@ -38,6 +38,7 @@ from .intake import Intake as Intake
 from .intake import Repair as Repair
 from .io.batsim import read_batsim as read_batsim
 from .io.batsim import write_batsim as write_batsim
+from .io.batsim_jobs import read_batsim_jobs as read_batsim_jobs
 from .io.formats import read_log as read_log
 from .io.formats import write_log as write_log
 from .io.gwf import read_gwf as read_gwf

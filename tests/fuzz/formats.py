@@ -190,6 +190,14 @@ FORMATS = {
     "slurm_json": Format(
         good_schedulers.slurm_json, partial(_read, "slurm_json"), _of_accounting, 1, OF_JSON
     ),
+    **{
+        name: Format(getattr(good_schedulers, name), partial(_read, reader), options, 0.7)
+        for name, reader, options in (
+            ("slurm_jobcomp", "slurm_jobcomp", _of_accounting),
+            ("cobalt", "pbs", _of_accounting),
+            ("batsim_jobs", "batsim_jobs", _of_guessing),
+        )
+    },
     "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
     "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),

@@ -4,7 +4,7 @@ import json
 from random import Random
 from typing import Any
 
-from tests.fuzz.good import _BEGIN, _NAMES, _USERS, SECRET
+from tests.fuzz.good import _BEGIN, _NAMES, _USERS, SECRET, _date
 
 _N_JOBS = 12
 
@@ -139,3 +139,77 @@ def slurm_json(rng: Random) -> bytes:
     meta = {"plugin": {"data_parser": f"data_parser/v0.0.{version}"}}
     indent = rng.choice([None, 1])
     return json.dumps({"jobs": jobs, "meta": meta, "errors": []}, indent=indent).encode()
+
+
+def slurm_jobcomp(rng: Random) -> bytes:
+    """Lines of jobcomp/filetxt, with blanks in names, arrays, and jobs that never started."""
+    lines = []
+    submit = _BEGIN
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start, procs = submit + rng.randrange(3600), 2 ** rng.randrange(6)
+        state = rng.choice(["COMPLETED", "COMPLETED", "FAILED", "TIMEOUT", "CANCELLED"])
+        never = state == "CANCELLED" and rng.random() < 0.7
+        end = start if never else start + rng.randrange(1, 90_000)
+        array = f" ArrayJobId=99 ArrayTaskId={job}" if rng.random() < 0.3 else ""
+        lines.append(
+            f"JobId={job} UserId=u{SECRET}(1001) GroupId=g{SECRET}(100) Name={rng.choice(_NAMES)} "
+            f"JobState={state} Partition=p{SECRET} TimeLimit={rng.choice(['60', 'UNLIMITED'])} "
+            f"StartTime={_date(start)} EndTime={_date(end)} "
+            f"NodeList={'(null)' if never else f'n{SECRET}1'} NodeCnt={0 if never else 1} "
+            f"ProcCnt={procs} WorkDir=/home/{SECRET} a ReservationName= "
+            f"Tres=cpu={procs},mem=4G,node=1,gres/gpu=2 Account=acct{SECRET} QOS=q{SECRET} WcKey= "
+            f"Cluster=c{SECRET} SubmitTime={_date(submit)} EligibleTime={_date(submit)}{array} "
+            "DerivedExitCode=0:0 ExitCode=0:0 "
+        )
+    return "\n".join([*lines, ""]).encode()
+
+
+_BATSIM_JOBS = (
+    "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
+    "success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,"
+    "stretch,allocated_resources,consumed_energy,metadata"
+)
+
+
+def batsim_jobs(rng: Random) -> bytes:
+    """A schedule of Batsim, in the order of ends."""
+    rows = []
+    submit = 0
+    for job in range(_N_JOBS):
+        submit += rng.randrange(900)
+        procs, wait = rng.randrange(1, 9), rng.randrange(900) + 0.5
+        run = rng.randrange(1, 9000) + 0.25
+        state = rng.choice(["COMPLETED_SUCCESSFULLY", "COMPLETED_WALLTIME_REACHED", "REJECTED"])
+        never = state == "REJECTED"
+        start, end = submit + wait, submit + wait + run
+        times = "-1.0,-1.0,-1.0,-1.0,-1.0,-1.0" if never else f"{start},{run},{end},{wait},{end},1"
+        where = "" if never else f"0-{procs - 1}" if procs < 5 else f"0-3 5-{procs}"
+        limit = rng.choice([9000.0, -1.0])
+        rows.append(
+            f"{job},w0,p,{submit}.0,{procs},{limit},{int(not never)},{state},{times},{where},-1,"
+        )
+    rng.shuffle(rows)
+    return "\n".join([_BATSIM_JOBS, *rows, ""]).encode()
+
+
+def cobalt(rng: Random) -> bytes:
+    """Records of Cobalt: queued, started and ended jobs, times with decimals."""
+    lines = []
+    submit = _BEGIN
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start, run, nodes = submit + rng.randrange(3600), rng.randrange(1, 90_000), 512
+        where = rng.choice([f"R-{SECRET}-512", f'"{SECRET}0-4,6-7"'])
+        asked = f"Resource_List.ncpus={16 * nodes} Resource_List.nodect={nodes}"
+        lines.append(f"05/06/2024 08:32:10;Q;{job};queue=q{SECRET}")
+        lines.append(
+            f"05/06/2024 08:32:10;E;{job};Exit_status={rng.choice([0, 1, 143])} {asked} "
+            f"Resource_List.walltime=3600 account=acct{SECRET} args= ctime={submit}.12 "
+            f"cwd=/{SECRET} end={start + run}.55 etime={submit}.12 exe=/{SECRET}/run.sh "
+            f"exec_host={where} group=g{SECRET} jobname=N/A mode=script priority_core_hours=0 "
+            f"qtime={submit}.12 queue=q{SECRET} resources_used.location={where} "
+            f"resources_used.nodect={nodes} resources_used.walltime={run}.22 session=0 "
+            f"start={start}.33 user={rng.choice(_USERS)}"
+        )
+    return "\n".join([*lines, ""]).encode()

@@ -93,6 +93,9 @@ def test_a_record_of_some_mebibytes_is_read():
     assert trace.jobs["procs"].tolist() == [22_640 * 8]
 
 
-def test_records_of_the_reporting_file_are_no_accounting():
-    with pytest.raises(wk.FormatError, match="the format is not recognized"):
-        wk.read_log(io.BytesIO(b"1310761760:acct:" + text_of("sge", 1).encode()), procs=8)
+def test_records_of_the_reporting_file_are_accounting_among_others():
+    acct = b"1310761760:acct:" + text_of("sge", 1).encode()
+    trace = read(b"1310761621:new_job:7\n1310761622:odd:7\n" + acct)
+    assert trace.n_jobs == 1
+    odd = "not an accounting record (other fields)"
+    assert counts(trace) == {"records of reporting: new_job": 1, odd: 1}

@@ -102,7 +102,7 @@ def test_columns_that_are_not_those_are_refused(columns, error, words):
 
 def test_columns_are_for_slurm():
     with pytest.raises(
-        wk.ParameterError, match="columns: not supported for PBS or Torque accounting"
+        wk.ParameterError, match="columns: not supported for PBS, Torque or Cobalt accounting"
     ):
         read_log(io.BytesIO(b""), "pbs", columns="JobID|State")
 

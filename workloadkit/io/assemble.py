@@ -40,6 +40,9 @@ NEEDED = (
     *(*_MEASURED, *NUMBERED, *_ALSO_NUMBERED),
 )
 
+# What a float can hold of seconds since 1970; further decimals are noise.
+_DECIMALS = 6
+
 #: Latest accepted submission, the end of the year 9999. [s since 1970]
 LAST_SECOND = 253_402_300_799
 
@@ -243,7 +246,13 @@ def columns_of(table: pd.DataFrame, start: int, records: Records) -> dict[str, N
         title = BY_NAME[name].title
         records.note_where(f"{title} negative or out of range, taken as unknown", absurd, places)
         measured[name] = np.where(absurd, np.nan, column)
-    return {"submit": submit - start, "status": table["status"].to_numpy(), **measured}
+    for name in ("wait", "run"):
+        measured[name] = np.round(measured[name], _DECIMALS)
+    return {
+        "submit": np.round(submit - start, _DECIMALS),
+        "status": table["status"].to_numpy(),
+        **measured,
+    }
 
 
 def _numbers(

@@ -5,7 +5,8 @@ from typing import Literal
 
 #: In the order in which they are tried.
 Format = Literal[
-    "wkt", "slurm_json", "batsim", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "gwf", "swf"
+    *("wkt", "slurm_json", "batsim", "batsim_jobs", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge"),
+    *("gwf", "swf"),
 ]
 
 #: Formats that can be written.
@@ -16,9 +17,10 @@ TITLES: dict[Format, str] = {
     "wkt": "a Parquet file of workloadkit",
     "slurm_json": "Slurm's jobs in JSON (sacct, squeue)",
     "batsim": "Batsim's job list",
+    "batsim_jobs": "Batsim's schedule (jobs.csv)",
     "slurm_jobcomp": "Slurm's job completion log (jobcomp/filetxt)",
     "slurm": "Slurm accounting (sacct)",
-    "pbs": "PBS or Torque accounting",
+    "pbs": "PBS, Torque or Cobalt accounting",
     "lsf": "LSF accounting (lsb.acct)",
     "sge": "Grid Engine accounting",
     "gwf": "Grid Workloads Format",

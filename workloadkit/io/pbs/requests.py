@@ -81,7 +81,10 @@ REQUEST_KEYS = tuple(
 )
 
 #: Keys of allocations, in the order of the arguments of `grant`.
-GRANT_KEYS = ("exec_host", "exec_vnode", "exec_gpus")
+GRANT_KEYS = (
+    *("exec_host", "exec_vnode", "exec_gpus"),
+    *("resources_used.location", "resources_used.nodect"),  # of Cobalt
+)
 
 
 def request(*values: str | None) -> Request:
@@ -140,14 +143,24 @@ def _request(*values: str | None) -> Request:
     )
 
 
-def grant(exec_host: str | None, exec_vnode: str | None, exec_gpus: str | None) -> Grant:
+def grant(
+    exec_host: str | None,
+    exec_vnode: str | None,
+    exec_gpus: str | None,
+    location: str | None = None,
+    nodect: str | None = None,
+) -> Grant:
     """Return the allocated resources of a job, from the values of `GRANT_KEYS`.
+
+    With a location, hosts are parts of a machine, as in Cobalt: only their number is known.
 
     Examples
     --------
     >>> grant("n1/0*0", "(n1:ngpus=2:ncpus=24+n1:ncpus=24)", None)
     Grant(nodes=1.0, gpus=2.0, vnode_procs=48.0, host_procs=0.0, node_list='48*n1')
     """
+    if location:
+        return Grant(whole(nodect), nan, nan, nan, "")
     if len(exec_host or "") + len(exec_vnode or "") > _LONGEST_GRANT_KEPT:
         return _grant.__wrapped__(exec_host, exec_vnode, exec_gpus)
     return _grant(exec_host, exec_vnode, exec_gpus)

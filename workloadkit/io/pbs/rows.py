@@ -37,6 +37,7 @@ _KILLED = ("265", "271")  # 256 and a signal: SIGKILL, SIGTERM
 _NO_PROJECT = "_pbs_project_default"
 _DIGITS_OF_DATE = [0, 1, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 18]
 
+_MOST_DECIMALS = 9  # of a time
 _MINUTE = 60.0
 _QUARTER = 900.0
 _FARTHEST = 14 * 3600.0  # largest offset from UTC
@@ -59,10 +60,24 @@ _CTIME, _END = KEYS.index("ctime"), KEYS.index("end")
 _OF_A_RUN = ("start", "end", "Exit_status", "run_count", *GRANT_KEYS)
 
 
+def moment(text: str | None) -> float:
+    """Return a plausible time, perhaps with decimals; NaN for anything else.
+
+    Examples
+    --------
+    >>> moment("1714982400.12"), moment("1714982400"), moment("-2.0")
+    (1714982400.12, 1714982400.0, nan)
+    """
+    second, _, decimals = (text or "").partition(".")
+    if not decimals.isdecimal() or len(decimals) > _MOST_DECIMALS:
+        return whole(text)
+    return whole(second) + float(f"0.{decimals}")
+
+
 def submission(values: Values) -> float:
     """Return the submission of a job: ctime, else qtime, else etime; NaN if none is recorded."""
     for text in values[_CTIME : _CTIME + len(_SUBMISSION_KEYS)]:
-        second = whole(text)
+        second = moment(text)
         if second > 0:
             return second
     return nan
@@ -70,16 +85,16 @@ def submission(values: Values) -> float:
 
 def submissions(cells: Cells) -> NDArray[np.float64]:
     """Return `submission` for many records."""
-    submit = _known(_numbers(cells, _SUBMISSION_KEYS[0]))
+    submit = _known(_moments(cells, _SUBMISSION_KEYS[0]))
     for name in _SUBMISSION_KEYS[1:]:
         if np.isnan(submit).any():
-            submit = np.where(np.isnan(submit), _known(_numbers(cells, name)), submit)
+            submit = np.where(np.isnan(submit), _known(_moments(cells, name)), submit)
     return submit
 
 
 def ends(cells: Cells) -> NDArray[np.float64]:
     """Return the ends of many jobs; NaN if they are not recorded."""
-    return _numbers(cells, "end")
+    return _moments(cells, "end")
 
 
 def has_ctime(values: Values) -> bool:
@@ -89,7 +104,7 @@ def has_ctime(values: Values) -> bool:
 
 def end_of(values: Values) -> float:
     """Return the end of a job; NaN if it is not recorded."""
-    return whole(values[_END])
+    return moment(values[_END])
 
 
 def cancelled(values: Values, end: float) -> Values:
@@ -121,7 +136,7 @@ def columns(
         **_names(cells, place, records),
         "place": place,
         "submit": submit,
-        "eligible": _known(_numbers(cells, "etime")),
+        "eligible": _known(_moments(cells, "etime")),
         **times,
         "procs": procs,
         "nodes": got.nodes,
@@ -149,7 +164,7 @@ def _times(
     cells: Cells, ended: NDArray[np.bool_], idle: NDArray[np.bool_], note: _Note
 ) -> dict[str, NDArray[np.float64]]:
     """Return the columns of times; `idle` jobs had no nodes, and did not succeed."""
-    start, end = _known(_numbers(cells, "start")), _known(_numbers(cells, "end"))
+    start, end = _known(_moments(cells, "start")), _known(_moments(cells, "end"))
     walltime = cells.durations("resources_used.walltime", seconds)
     unreadable = np.zeros(ended.size, bool)
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
@@ -246,6 +261,12 @@ def _status_by_exit(exit_code: str) -> int:
 def _numbers(cells: Cells, name: str) -> NDArray[np.float64]:
     """Return whole numbers, NaN if missing or implausible."""
     column = cells.numbers(name, whole)
+    return np.where(column <= MAX_TIME, column, np.nan)
+
+
+def _moments(cells: Cells, name: str) -> NDArray[np.float64]:
+    """Return times, NaN if missing or implausible."""
+    column = cells.decimals(name, moment)
     return np.where(column <= MAX_TIME, column, np.nan)
 
 

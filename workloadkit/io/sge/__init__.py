@@ -120,8 +120,13 @@ class SgeReader:
             if is_comment(text):
                 continue
             self.records.rows += 1
+            of_reporting = _REPORTING.match(text)
+            if of_reporting and of_reporting[1] == "acct":
+                text = text[of_reporting.end() :]
             if (line := parted(text)) is None:
                 kind = "not an accounting record (other fields)"
+                if of_reporting and (word := of_reporting[1]) in _OTHER_RECORDS:
+                    kind = f"records of reporting: {word}"
                 self.records.leave_out(kind, place + i)
             else:
                 texts.append(line)
@@ -244,8 +249,12 @@ def _within(job: _Job, start: float) -> bool:
     return job.submit <= start and (start <= job.end + _SLACK or job.end == 0)
 
 
-# A record of the file `reporting`, which has two more fields before those of accounting.
-_REPORTING = re.compile(r"\d+:acct:")
+# A record of the file `reporting`, which has two fields before its own: a time and its type.
+_REPORTING = re.compile(r"\d{9,16}:([a-z_]+):")
+_OTHER_RECORDS = (
+    *("new_job", "job_log", "job_done", "queue", "queue_consumable", "host", "host_consumable"),
+    *("department", "department_consumable", "sharelog", "new_ar", "ar_attr", "ar_log", "ar_acct"),
+)
 
 
 def read_sge(
@@ -259,7 +268,8 @@ def read_sge(
 ) -> Trace:
     r"""Read the accounting file of Grid Engine [1]_, of any version since 6.0.
 
-    Two forms are supported: fields separated by colons (43 in version 6.0, more in later ones;
+    Two forms are supported, and the file ``reporting``, whose records ``acct`` are read while those
+    of other types are counted: fields separated by colons (43 in version 6.0, more in later ones;
     names of jobs, accounts and categories may contain colons), and one JSON object per line. Times
     are in seconds, milliseconds (Univa 8.2 and later) or microseconds (JSON), recognized by their
     size, and truncated to whole seconds.
@@ -358,4 +368,8 @@ def looks_like(first_lines: list[str]) -> bool:
     lines = [line for line in first_lines if not is_comment(line)]
     if lines and is_qacct(lines):
         return True
-    return any(parted(line) is not None for line in lines if not _REPORTING.match(line))
+    of_reporting = ("acct", *_OTHER_RECORDS)
+    return any(
+        match[1] in of_reporting if (match := _REPORTING.match(line)) else parted(line) is not None
+        for line in lines
+    )
