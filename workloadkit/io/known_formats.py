@@ -5,9 +5,9 @@ from typing import Literal
 
 #: In the order in which they are tried.
 Format = Literal[
-    *("wkt", "slurm_json", "batsim", "batsim_jobs", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge"),
-    *("gwf", "swf"),
-]
+    "wkt", "slurm_json", "batsim", "batsim_jobs", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge",
+    "gwf", "swf",
+]  # fmt: skip
 
 #: Formats that can be written.
 Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
