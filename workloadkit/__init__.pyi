@@ -39,13 +39,17 @@ from .intake import Repair as Repair
 from .io.batsim import read_batsim as read_batsim
 from .io.batsim import write_batsim as write_batsim
 from .io.batsim_jobs import read_batsim_jobs as read_batsim_jobs
+from .io.clustercockpit import read_clustercockpit as read_clustercockpit
+from .io.flux import read_flux as read_flux
 from .io.formats import read_log as read_log
 from .io.formats import write_log as write_log
 from .io.gwf import read_gwf as read_gwf
 from .io.gwf import write_gwf as write_gwf
+from .io.htcondor import read_htcondor as read_htcondor
 from .io.lsf import read_lsf as read_lsf
 from .io.machine import read_machine as read_machine
 from .io.machine import write_machine as write_machine
+from .io.oar import read_oar as read_oar
 from .io.outages import Outage as Outage
 from .io.outages import Outages as Outages
 from .io.outages import read_outages as read_outages

@@ -213,3 +213,134 @@ def cobalt(rng: Random) -> bytes:
             f"start={start}.33 user={rng.choice(_USERS)}"
         )
     return "\n".join([*lines, ""]).encode()
+
+
+def flux(rng: Random) -> bytes:
+    """The output of flux jobs -a --json, as its manual page and source describe it."""
+    jobs = []
+    submit = _BEGIN + 0.5
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start, run = submit + rng.randrange(3600), rng.randrange(1, 90_000)
+        result = rng.choice(["COMPLETED", "COMPLETED", "FAILED", "CANCELED", "TIMEOUT"])
+        ran = result != "CANCELED" or rng.random() < 0.5
+        state = rng.choice(["INACTIVE"] * 8 + ["RUN"])
+        jobs.append(
+            {
+                "t_depend": submit,
+                "t_run": start if ran else 0.0,
+                "t_cleanup": start + run if ran else 0.0,
+                "t_inactive": start + run,
+                "t_sched": submit,
+                "duration": rng.choice([0.0, 3600.0]),
+                "name": rng.choice(_NAMES),
+                "queue": f"q{SECRET}",
+                "bank": f"b{SECRET}",
+                "ncores": 4 * rng.randrange(1, 9),
+                "nnodes": 1,
+                "nodelist": f"n{SECRET}[1-2]",
+                "id": f"f{job}",
+                "t_submit": submit,
+                "state": state if jobs else "INACTIVE",
+                "result": result,
+                "username": rng.choice(_USERS),
+                "returncode": 0,
+            }
+        )
+    return json.dumps({"jobs": jobs}, indent=rng.choice([None, 1])).encode()
+
+
+def oar(rng: Random) -> bytes:
+    """The output of oarstat -f -J, as its source writes it."""
+    jobs = {}
+    submit = _BEGIN
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start, run = submit + rng.randrange(3600), rng.randrange(1, 90_000)
+        state = rng.choice(["Terminated", "Terminated", "Error", "Running"])
+        jobs[str(job)] = {
+            "Job_Id": job,
+            "array_id": job,
+            "array_index": 1,
+            "name": rng.choice(_NAMES),
+            "owner": rng.choice(_USERS),
+            "project": f"proj{SECRET}",
+            "queue": f"q{SECRET}",
+            "state": state if jobs else "Terminated",
+            "assigned_resources": list(range(rng.randrange(1, 9))),
+            "assigned_network_address": [f"n{SECRET}1", f"n{SECRET}2"],
+            "cpuset_name": f"u{SECRET}_{job}",
+            "submissionTime": submit,
+            "startTime": start,
+            "stopTime": 0 if state == "Running" else start + run,
+            "walltime": 3600,
+            "exit_code": rng.choice([0, 0, 256]),
+        }
+    jobs["100"] |= {"stopTime": jobs["100"]["startTime"] + 60}
+    return json.dumps(jobs, indent=rng.choice([None, 3])).encode()
+
+
+def htcondor(rng: Random) -> bytes:
+    """A history file of HTCondor, with banners, or condor_history -long, with blank lines."""
+    lines = []
+    submit = _BEGIN
+    banners = rng.random() < 0.5
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start, run, cpus = (
+            submit + rng.randrange(3600),
+            rng.randrange(1, 90_000),
+            rng.randrange(1, 9),
+        )
+        status = rng.choice([4, 4, 4, 3]) if job > 100 else 4
+        never = status == 3 and rng.random() < 0.5
+        lines += [
+            f'GlobalJobId = "schedd{SECRET}#{job}.0"',
+            f"ClusterId = {job}",
+            "ProcId = 0",
+            f"JobStatus = {status}",
+            f"QDate = {submit}",
+            f"EnteredCurrentStatus = {start + run}",
+            f"CompletionDate = {0 if status == 3 else start + run}",
+            f"RequestCpus = {cpus}",
+            f"RequestMemory = {cpus * 1000}",
+            f"RemoteWallClockTime = {0 if never else run}.0",
+            f"RemoteUserCpu = {run // 2}.0",
+            "RemoteSysCpu = 0.0",
+            f"ResidentSetSize = {cpus * 5000}",
+            f'Owner = "{rng.choice(_USERS)}"',
+            f'AcctGroup = "acct{SECRET}"',
+            f'Cmd = "/home/{SECRET}/{rng.choice(_NAMES)}"',
+            f'LastRemoteHost = "slot1@n{SECRET}"',
+            'Requirements = (TARGET.Arch == "X86_64") && (TARGET.OpSys == "LINUX")',
+        ]
+        if not never:
+            lines += [f"JobCurrentStartDate = {start}", f"ExitCode = {rng.choice([0, 0, 1])}"]
+        lines.append(f"*** Offset = 0 ClusterId = {job} ProcId = 0" if banners else "")
+    return "\n".join([*lines, ""]).encode()
+
+
+def clustercockpit(rng: Random) -> bytes:
+    """A meta.json of ClusterCockpit, as its schema describes it."""
+    job = {
+        "jobId": rng.randrange(1, 10**6),
+        "user": rng.choice(_USERS),
+        "project": f"proj{SECRET}",
+        "cluster": f"c{SECRET}",
+        "partition": f"p{SECRET}",
+        "numNodes": 2,
+        "numHwthreads": 2 * rng.randrange(1, 99),
+        "numAcc": rng.randrange(1, 5),
+        "shared": "none",
+        "walltime": 3600,
+        "jobState": rng.choice(["completed", "failed", "timeout", "cancelled"]),
+        "startTime": _BEGIN + rng.randrange(9000),
+        "duration": rng.randrange(1, 90_000),
+        "resources": [{"hostname": f"n{SECRET}{i}"} for i in range(2)],
+        "metaData": {"jobName": rng.choice(_NAMES)},
+        "energy": 1000.5,
+        "statistics": {"mem_used": {"unit": {"base": "B"}, "avg": 1.5, "min": 1, "max": 2}},
+    }
+    if rng.random() < 0.7:
+        job["submitTime"] = _BEGIN
+    return json.dumps(job, indent=rng.choice([None, 2])).encode()

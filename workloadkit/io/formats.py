@@ -41,8 +41,8 @@ def read_log(source: Sources, format: Format | None = None, **options: Any) -> T
     ----------
     source : str, path, binary file, or several of them in a list
         ``-`` is standard input. Only accounting formats accept several files.
-    format : {"swf", "wkt", "gwf", "batsim", "slurm", "pbs", "lsf", "sge"}, optional
-        By default recognized from the first lines.
+    format : str, optional
+        One of `workloadkit.io.known_formats.Format`. By default recognized from the first lines.
     **options
         ``strict`` for the Standard Workload Format; ``tz``, ``procs``, ``attempts``,
         ``anonymize`` and ``key`` for accounting, see `workloadkit.io.records.ImportOptions`;

@@ -5,8 +5,8 @@ from typing import Literal
 
 #: In the order in which they are tried.
 Format = Literal[
-    "wkt", "slurm_json", "batsim", "batsim_jobs", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge",
-    "gwf", "swf",
+    "wkt", "slurm_json", "flux", "oar", "clustercockpit", "batsim", "batsim_jobs",
+    "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "htcondor", "gwf", "swf",
 ]  # fmt: skip
 
 #: Formats that can be written.
@@ -16,6 +16,9 @@ Written = Literal["wkt", "batsim", "gwf", "swf", "csv_table"]
 TITLES: dict[Format, str] = {
     "wkt": "a Parquet file of workloadkit",
     "slurm_json": "Slurm's jobs in JSON (sacct, squeue)",
+    "flux": "Flux's jobs in JSON",
+    "oar": "OAR's jobs in JSON",
+    "clustercockpit": "ClusterCockpit's job archive (meta.json)",
     "batsim": "Batsim's job list",
     "batsim_jobs": "Batsim's schedule (jobs.csv)",
     "slurm_jobcomp": "Slurm's job completion log (jobcomp/filetxt)",
@@ -23,6 +26,7 @@ TITLES: dict[Format, str] = {
     "pbs": "PBS, Torque or Cobalt accounting",
     "lsf": "LSF accounting (lsb.acct)",
     "sge": "Grid Engine accounting",
+    "htcondor": "HTCondor history",
     "gwf": "Grid Workloads Format",
     "swf": "Standard Workload Format",
 }
@@ -36,7 +40,10 @@ WRITTEN_TITLES: dict[Written, str] = {
 }
 
 #: Accounting formats, which may consist of several files.
-ACCOUNTING: tuple[Format, ...] = ("slurm", "slurm_json", "slurm_jobcomp", "pbs", "lsf", "sge")
+ACCOUNTING: tuple[Format, ...] = (
+    *("slurm", "slurm_json", "slurm_jobcomp", "pbs", "lsf", "sge"),
+    *("htcondor", "clustercockpit", "flux", "oar"),
+)
 
 #: Formats that can be written, by the suffix of the file.
 WRITTEN: dict[str, Written] = {
