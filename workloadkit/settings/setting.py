@@ -284,7 +284,7 @@ def takes(cls: type[Settings]) -> Callable[[Function], Function]:
         shown: Any = function
         returned = getattr(own.return_annotation, "__name__", own.return_annotation)
         shown.__signature__ = own.replace(
-            parameters=[*(p for p in short if p.kind is not p.VAR_KEYWORD), *settings],
+            parameters=sorted([*short, *settings], key=lambda each: each.kind),
             return_annotation=returned,
         )
         return explains(cls)(function)

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from workloadkit.errors import WorkloadError
@@ -47,10 +48,11 @@ def connect(paths: Iterable[str], folder: str, *, frame: Any = None) -> Any:
     )
     if frame is not None:
         con.register(FRAME, frame)
+    with suppress(duckdb.InvalidInputException):  # in notebooks that cannot show a bar
+        con.execute("SET enable_progress_bar = false")
     allowed = ", ".join(text(path) for path in paths)
     for setting in (
         "TimeZone = 'UTC'",
-        "enable_progress_bar = false",
         f"allowed_paths = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",
