@@ -70,12 +70,12 @@ def noted(made: Trace, header: Header, what: str, note: str) -> Trace:
     --------
     >>> made = Trace.from_columns({"submit": [0]}).replaced(dropped=("node_list",))
     >>> noted(made, made.header, "shaken", "workloadkit 0.1.0, log a.swf").header.lines[-1]
-    '; Note: shaken: left out, as no longer true: node_list'
+    '; Note: no longer true, left out (shaken): node_list'
     """
     header = header.appended(("Note", f"{what}: {note}"))
     if made.dropped:
         gone = ", ".join(dict.fromkeys(made.dropped))
-        header = header.appended(("Note", f"{what}: left out, as no longer true: {gone}"))
+        header = header.appended(("Note", f"no longer true, left out ({what}): {gone}"))
     return made.replaced(header=header, repairs=())
 
 

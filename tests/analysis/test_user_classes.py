@@ -77,7 +77,7 @@ def test_other_thresholds():
     [
         ({"end_effects": "all"}, "end_effects is 'all'; known: whole, any"),
         ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
-        ({"long_term": "12w"}, "long_term is '12w'; it is a number"),
+        ({"long_term": "long"}, "long_term is 'long'; write 90 or 90s"),
         ({"edge": float("nan")}, "edge is nan s; it is 0 or more"),
     ],
 )

@@ -112,6 +112,7 @@ def test_the_numbers_of_the_section_by_hand(log):
     assert (section.values["median_start_value"], section.values["median_deadline"]) == (50, 20)
 
 
+@pytest.mark.filterwarnings("ignore:trace. all waits are unknown, so deadlines")
 def test_schedules_are_compared_by_what_they_earn(rng):
     n_jobs = 400
     submit = np.sort(rng.integers(0, 4 * 604800, n_jobs))

@@ -6,6 +6,7 @@ import pytest
 import workloadkit as wk
 from tests.data import needs_compiler
 from tests.small_logs import busy_log
+from tests.workloadkit.test_compile import keep_in
 from workloadkit._kernels import compile as compiling
 from workloadkit._kernels import object_code
 from workloadkit.simulation import patience
@@ -15,7 +16,7 @@ from workloadkit.simulation.plain.simulation import OutOfTimeError, within
 @pytest.fixture
 def cold(tmp_path, monkeypatch):
     """An empty cache, a compiler that compiles no simulation, and the usual patience."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    keep_in(tmp_path, monkeypatch)
     monkeypatch.setattr(patience, "PATIENCE", 5.0)
     monkeypatch.setattr(patience, "_here", 0.0)
 
