@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -64,7 +64,12 @@ def convert(
     ],
     from_: Annotated[
         Format | None,
-        typer.Option("--from", help="Format of the input. By default it is recognized."),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help=f"Format of the input: {', '.join(get_args(Format))}. By default it is "
+            "recognized.",
+        ),
     ] = None,
     mapping: Annotated[
         str | None,
