@@ -67,7 +67,8 @@ def test_what_condor_removes_without_a_run_never_started():
     trace = read(text.encode())
     assert trace.jobs[["wait", "status"]].to_numpy().tolist() == [[100, 5]]
     assert np.isnan(trace.column("run")[0])
-    assert [(k.kind, k.count) for k in trace.intake.noted] == [("lines that are no attribute", 1)]
+    (odd,) = trace.intake.noted
+    assert (odd.kind, odd.count, odd.first_line) == ("lines that are no attribute", 1, 7)
 
 
 def test_oar_without_the_full_view_has_no_ends():

@@ -19,7 +19,7 @@ _UNKNOWN = {"number": nan, "whole": -1, "word": "", "text": ""}
 
 
 def log_of_records(
-    found: Iterable[Any],
+    found: Iterable[tuple[int, Any]],
     convert: Callable[[Any], Job | str],
     records: Records,
     options: ImportOptions,
@@ -32,8 +32,8 @@ def log_of_records(
 
     Parameters
     ----------
-    found : iterable
-        The records.
+    found : iterable of (int, object)
+        Records with their places, in the unit of `records`.
     convert : callable
         Returns the job of a record, with `submit`, or the reason why it is none.
     records : Records
@@ -42,8 +42,7 @@ def log_of_records(
         See `assemble`.
     states : collection of str
     """
-    records.unit = "job"
-    rows = enumerate(found, 1)
+    rows = iter(found)
     while part := list(islice(rows, _AT_ONCE)):
         jobs = []
         for place, record in part:

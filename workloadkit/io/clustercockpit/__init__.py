@@ -76,9 +76,10 @@ def read_clustercockpit(
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
     records = Records()
+    records.unit = "job"
     sources = list_of_sources(source)
     return log_of_records(
-        _found(sources, records),
+        enumerate(_found(sources, records), 1),
         _job,
         records,
         options,

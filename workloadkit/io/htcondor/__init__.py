@@ -104,21 +104,23 @@ def looks_like(first_lines: list[str]) -> bool:
     return attributes > 1 and any(map(_MARKS.match, first_lines))
 
 
-def _found(sources: list[Any], records: Records) -> Iterator[dict[str, str]]:
-    """Yield the attributes of each job, whose lines end with a banner or a blank line."""
+def _found(sources: list[Any], records: Records) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the attributes of each job, with its first line; a banner or a blank line ends it."""
     job: dict[str, str] = {}
+    first = 0
     for block in records.line_blocks(sources):
         for place, line in enumerate(block.lines, block.place):
             if match := _ATTRIBUTE.match(line):
+                first = first if job else place
                 job[match[1]] = match[2].strip()
             elif _BANNER.match(line) or not line.strip():
                 if job:
-                    yield job
+                    yield first, job
                 job = {}
             else:
                 records.note(_NO_ATTRIBUTE, place)
     if job:
-        yield job
+        yield first, job
 
 
 def _job(record: dict[str, str]) -> Job | str:
