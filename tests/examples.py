@@ -15,5 +15,5 @@ def searches() -> bool:
 
 
 def examples(n: int, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Draw `n` examples in `make test-all`, and an eighth of them in `make test`."""
-    return settings(max_examples=n if searches() else -(-n // 8), **more)
+    """Draw `n` examples in `make test-all`, and a quarter of them in `make test`."""
+    return settings(max_examples=n if searches() else -(-n // 4), **more)

@@ -41,6 +41,7 @@ def test_two_jobs_that_fill_the_machine_overtake_one_that_does_not():
     jobs = {"submit": [0, 1, 1, 1, 1], "run": [100, 50, 50, 50, 50], "procs": [4, 10, 4, 3, 3]}
     trace = wk.Trace.from_columns({**jobs, "requested_time": jobs["run"]})
     assert starts(trace, "lookahead", procs=10) == [0, 100, 150, 1, 1]
+    assert starts(trace, "lookahead:2", procs=10) == [0, 100, 1, 150, 150]  # 4 and 3 are tried
     assert starts(trace, "easy", procs=10) == [0, 100, 1, 150, 150]
 
 

@@ -85,6 +85,9 @@ def written(text: str, *, day_first: bool | None = None) -> Written | None:
     >>> local = written("01 May 2024 08:00:00")
     >>> local == written("Wed May  1 08:00:00 2024") == written("May 1, 2024 8:00 AM")
     True
+    >>> noon, midnight = written("May 1, 2024 12:30 PM"), written("May 1, 2024 12:30 AM")
+    >>> (noon.seconds - midnight.seconds) / 3600
+    12.0
     >>> written("1/5/2024 08:00:00"), written("1/5/2024 08:00:00", day_first=True) == local
     (None, True)
     """
