@@ -36,6 +36,7 @@ from .inferred_outages.infer import InferredOutages as InferredOutages
 from .inferred_outages.infer import infer_outages as infer_outages
 from .intake import Intake as Intake
 from .intake import Repair as Repair
+from .io.accasim import read_accasim as read_accasim
 from .io.batsim import read_batsim as read_batsim
 from .io.batsim import write_batsim as write_batsim
 from .io.batsim_jobs import read_batsim_jobs as read_batsim_jobs

@@ -195,7 +195,9 @@ FORMATS = {
         for name, reader, options in (
             ("slurm_jobcomp", "slurm_jobcomp", _of_accounting),
             ("cobalt", "pbs", _of_accounting),
+            ("fixed_width", "slurm", _of_accounting),
             ("batsim_jobs", "batsim_jobs", _of_guessing),
+            ("accasim", "accasim", _of_guessing),
             ("htcondor", "htcondor", _of_accounting),
         )
     },

@@ -344,3 +344,64 @@ def clustercockpit(rng: Random) -> bytes:
     if rng.random() < 0.7:
         job["submitTime"] = _BEGIN
     return json.dumps(job, indent=rng.choice([None, 2])).encode()
+
+
+def accasim(rng: Random) -> bytes:
+    """A schedule of AccaSim in its default format."""
+    lines = []
+    submit = _BEGIN
+    for job in range(1, _N_JOBS + 1):
+        submit += rng.randrange(900)
+        start, cores = submit + rng.randrange(900), rng.randrange(1, 9)
+        end, nodes = start + rng.randrange(1, 9000), rng.randrange(1, 4)
+        where = "".join(f"{node};{cores};0#" for node in range(1, nodes + 1))
+        dates = [_date(time).replace("T", " ") for time in (submit, start, end)]
+        rest = f"{dates[1]};{dates[2]};{nodes};{cores};0;{rng.choice(['3600', 'NA'])};"
+        lines.append(f"{job};{rng.randrange(9)};{dates[0]}__{where}__{rest}")
+    rng.shuffle(lines)
+    return "\n".join([*lines, ""]).encode()
+
+
+_WIDTHS = {
+    "JobID": 8,
+    "User": 9,
+    "Submit": 19,
+    "Start": 19,
+    "End": 19,
+    "State": 10,
+    "AllocCPUS": 10,
+    "AllocTRES": 20,
+    "JobName": -12,
+}
+
+
+def fixed_width(rng: Random) -> bytes:
+    """The output of sacct without -P."""
+    rows = [{name: name for name in _WIDTHS}, {n: "-" * abs(w) for n, w in _WIDTHS.items()}]
+    submit = _BEGIN
+    for job in range(100, 100 + _N_JOBS):
+        submit += rng.randrange(20_000)
+        start = submit + rng.randrange(3600)
+        state = rng.choice(["COMPLETED", "FAILED", "CANCELLED by 17", "RUNNING"])
+        rows.append(
+            {
+                "JobID": str(job),
+                "User": rng.choice(_USERS),
+                "Submit": _date(submit),
+                "Start": _date(start),
+                "End": _date(start + rng.randrange(90_000)),
+                "State": state if job > 100 else "COMPLETED",
+                "AllocCPUS": str(2 ** rng.randrange(6)),
+                "AllocTRES": "billing=4,cpu=4,gres/gpu=2" if rng.random() < 0.5 else "cpu=4",
+                "JobName": rng.choice(_NAMES),
+            }
+        )
+    lines = []
+    for row in rows:
+        cells = []
+        for name, width in _WIDTHS.items():
+            text, room = row[name], abs(width)
+            text = f"{text[: room - 1]}+" if len(text) > room else text
+            cells.append(text.rjust(room) if width > 0 else text.ljust(room))
+        lines.append(" ".join(cells))
+    return "\n".join([*lines, ""]).encode()

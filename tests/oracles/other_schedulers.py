@@ -1,6 +1,7 @@
 """Jobs of Flux, OAR, HTCondor and ClusterCockpit, by their documentation and plain Python."""
 
 import json
+from datetime import UTC, datetime
 
 
 def flux(text):
@@ -97,3 +98,28 @@ def clustercockpit(text):
             "status": {"completed": 1, "cancelled": 5}.get(job["jobState"], 0),
         }
     ]
+
+
+def accasim(text):
+    found = []
+    for line in text.splitlines():
+        head, where, rest = line.split("__")
+        number, _, queued = head.split(";")
+        start, end, nodes, _, _, limit, _ = rest.split(";")
+        queued, start, end = (
+            datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp()
+            for time in (queued, start, end)
+        )
+        assert where.count("#") == int(nodes)
+        found.append(
+            {
+                "job": int(number),
+                "submit": queued,
+                "wait": start - queued,
+                "run": end - start,
+                "procs": sum(int(part.split(";")[1]) for part in where.split("#") if part),
+                "requested_time": None if limit == "NA" else int(limit),
+            }
+        )
+    begin = min(job["submit"] for job in found)
+    return [job | {"submit": job["submit"] - begin} for job in found]

@@ -75,3 +75,15 @@ def test_oar_without_the_full_view_has_no_ends():
     job = {"Job_Id": 7, "state": "Terminated", "submissionTime": 9, "startTime": 9}
     with pytest.raises(wk.FormatError, match=r"without an end: export with oarstat -f \(once"):
         read(json.dumps({"7": job}).encode())
+
+
+def test_each_line_of_accasim_is_read():
+    for seed in range(3):
+        text = good.accasim(Random(seed))
+        trace = read(text + b"an odd line\n")
+        assert [(odd.count, odd.first_line) for odd in trace.repairs] == [(1, 13)]
+        jobs = sorted(oracle.accasim(text.decode()), key=lambda job: job["job"])
+        lines = sorted(trace.jobs.to_dict("records"), key=lambda job: job["job"])
+        for line, job in zip(lines, jobs, strict=True):
+            for name, value in job.items():
+                assert np.isnan(line[name]) if value is None else line[name] == value, (job, name)

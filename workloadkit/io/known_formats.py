@@ -6,7 +6,7 @@ from typing import Literal
 #: In the order in which they are tried.
 Format = Literal[
     "wkt", "slurm_json", "flux", "oar", "clustercockpit", "batsim", "batsim_jobs",
-    "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "htcondor", "gwf", "swf",
+    "accasim", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "htcondor", "gwf", "swf",
 ]  # fmt: skip
 
 #: Formats that can be written.
@@ -21,6 +21,7 @@ TITLES: dict[Format, str] = {
     "clustercockpit": "ClusterCockpit's job archive (meta.json)",
     "batsim": "Batsim's job list",
     "batsim_jobs": "Batsim's schedule (jobs.csv)",
+    "accasim": "AccaSim's schedule",
     "slurm_jobcomp": "Slurm's job completion log (jobcomp/filetxt)",
     "slurm": "Slurm accounting (sacct)",
     "pbs": "PBS, Torque or Cobalt accounting",

@@ -4,19 +4,14 @@ import csv
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from workloadkit.errors import FormatError, plural
 from workloadkit.fields import CANCELLED, FAILED, MAX_TIME, UNKNOWN
-from workloadkit.intake import Repair
-from workloadkit.io.files import Source, log_name, source_path
+from workloadkit.io.files import Source, source_path
 from workloadkit.io.lines import line_blocks
-from workloadkit.io.names import as_whole
+from workloadkit.io.schedules import Repairs, trace_of_schedule
 from workloadkit.trace import Trace
 
 __all__ = ["looks_like", "read_batsim_jobs"]
@@ -83,32 +78,9 @@ def read_batsim_jobs(source: Source) -> Trace:
     [[0.0, 10.0, 5.0, 600.5, 2.0]]
     """
     path, digest = source_path(source), hashlib.sha256()
-    found: dict[str, Repair] = {}
-
-    def note(kind: str, line: int, count: int = 1) -> None:
-        before = found.get(kind, Repair(kind, 0, line))
-        found[kind] = Repair(kind, before.count + count, before.first_line)
-
-    ids, rows = [], []
-    for name, row in _jobs(source, path, digest, note):
-        ids.append(name)
-        rows.append(row)
-    if not rows:
-        raise FormatError(path, "the table of Batsim has no job")
-    order = np.argsort([row["submit"] for row in rows], kind="stable")
-    table = {name: np.array([row[name] for row in rows])[order] for name in rows[0]}
-    numbers = [number for name in ids if (number := as_whole(name)) is not None and number >= 0]
-    beside = None
-    if len(set(numbers)) == len(ids):
-        table["job"] = np.array(numbers)[order]
-    else:
-        beside = pd.DataFrame({"id": np.array(ids, object)[order]})
-    return replace(
-        Trace.from_columns(table, name=log_name(path)),
-        digest=digest.hexdigest(),
-        repairs=tuple(found.values()),
-        sidecar=beside,
-    )
+    repairs = Repairs()
+    jobs = _jobs(source, path, digest, repairs.note)
+    return trace_of_schedule(jobs, path, digest, repairs)
 
 
 def looks_like(first_lines: list[str]) -> bool:
