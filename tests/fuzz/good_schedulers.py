@@ -133,9 +133,13 @@ def slurm_json(rng: Random) -> bytes:
         made = _squeue_job(rng, job, submit)
         jobs.append(made if of_queue else _sacct_job(rng, job, submit, version))
     if of_queue:
-        jobs[0]["job_state"] = ["COMPLETED"]
+        cpus = jobs[0]["cpus"]["number"]
+        allocated = f"cpu={cpus},mem=16G,node=1,gres/gpu=1"
+        jobs[0] |= {"job_state": ["COMPLETED"], "nodes": "n1", "tres_alloc_str": allocated}
     else:
         jobs[0]["state"]["current"] = "COMPLETED"
+        time = jobs[0]["time"]
+        time["end"] = time["end"] or time["start"] + time["elapsed"]
     meta = {"plugin": {"data_parser": f"data_parser/v0.0.{version}"}}
     indent = rng.choice([None, 1])
     return json.dumps({"jobs": jobs, "meta": meta, "errors": []}, indent=indent).encode()

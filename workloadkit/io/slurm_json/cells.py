@@ -214,8 +214,7 @@ def _of_controller(job: dict[str, Any]) -> dict[str, str]:
     """Return the cells of a job of `squeue`."""
     ids = tuple(job.get(f"array_{name}") for name in ("job_id", "task_id", "task_string"))
     allocated = _resources(job.get("tres_alloc_str"))
-    procs = _whole(job.get("cpus"))
-    of_nodes = job.get("node_count")
+    procs, nodes = _whole(job.get("cpus")), _word(job.get("nodes"))
     return {
         **{name: _word(job.get(name)) for name in ("cluster", "partition", "qos", "account")},
         "id": _id(
@@ -229,13 +228,13 @@ def _of_controller(job: dict[str, Any]) -> dict[str, str]:
         **{name: _whole(job.get(f"{name}_time")) for name in ("start", "end")},
         "state": _state(job.get("job_state")),
         "exit_code": _exit_code(job.get("exit_code")),
-        "nodes": _whole(of_nodes),
-        "procs": _count(allocated, "cpu") or "0",
+        "nodes": _whole(job.get("node_count")),
+        "procs": _count(allocated, "cpu") or (procs if nodes else "0"),  # allocated ones, then
         "requested_procs": procs,
         "requested_memory": _memory(job, ("memory_per_cpu", "memory_per_node")),
         "allocated": allocated,
         "requested": _resources(job.get("tres_req_str")),
-        "node_list": _word(job.get("nodes")),
+        "node_list": nodes,
         "features": _word(job.get("features")),
         "requested_time": _limit(job.get("time_limit")),
         "reason": _word(job.get("state_reason")),
