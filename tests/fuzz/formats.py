@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import certificates, experiments, good, good_schedulers, uses
+from tests.fuzz import certificates, experiments, good, good_schedulers, good_tables, uses
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
@@ -105,6 +105,13 @@ def _read(name: str, data: bytes, options: dict[str, Any], folder: Path) -> wk.T
     if options.get("guess"):
         return wk.read_log(io.BytesIO(data))
     return getattr(wk, f"read_{name}")(io.BytesIO(data), **options)
+
+
+def _read_mapped(data: bytes, options: dict[str, Any], folder: Path) -> wk.Trace:
+    """Read a table by its mapping."""
+    path = folder / f"jobs.{options['kind']}"
+    path.write_bytes(data)
+    return wk.read_table(path, good_tables.MAPPING)
 
 
 def _read_outages(data: bytes, options: dict[str, Any], folder: Path) -> wk.Outages:
@@ -210,6 +217,8 @@ FORMATS = {
     "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
     "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),
     "unnamed": Format(good.unnamed, partial(_read, "slurm"), _of_unnamed, 0.6),
+    "csv": Format(good_tables.as_csv, _read_mapped, lambda _: {"kind": "csv"}, 0.3),
+    "jsonl": Format(good_tables.as_lines, _read_mapped, lambda _: {"kind": "jsonl"}, 0.2),
     "outages": Format(good.outages, _read_outages, _none, 6),
     "reservations": Format(good.reservations, _read_reservations, _none, 3),
     "machine": Format(good.machine, _read_machine, _none, 3, OF_JSON),
