@@ -122,6 +122,36 @@ def test_lists_have_items_and_objects_have_fields(tmp_path):
         read(tmp_path, text, {"fields": fields | {"user": "woh->>'name'"}}, name)
 
 
+def test_a_time_that_is_understood_in_no_job_is_refused(tmp_path):
+    fields = {"submit": "a", "start": {"sql": "b", "format": "%d.%m.%Y"}}
+    message = r"field fields.start: the value of no job is understood \(2 jobs\): 'b'"
+    with pytest.raises(wk.FormatError, match=message):
+        read(tmp_path, "a,b\n2024-05-01,2024-05-02\n2024-05-01,2024-05-03\n", {"fields": fields})
+
+
+def test_run_times_without_any_start_are_those_of_jobs_of_unknown_wait(tmp_path):
+    fields = {"submit": "a", "run": {"sql": "b", "unit": "s"}}
+    mapping = {"times": {"unit": "s"}, "fields": fields}
+    trace = read(tmp_path, "a,b\n5,60\n7,90\n", mapping)
+    np.testing.assert_array_equal(trace.column("run"), [60, 90])
+    assert np.isnan(trace.column("wait")).all()
+
+
+def test_an_aggregate_requires_a_group(tmp_path):
+    fields = {"submit": {"sql": "min(a)", "unit": "s"}, "id": "b"}
+    with pytest.raises(wk.FormatError, match=r"requires source\.group"):
+        read(tmp_path, "a,b\n5,60\n7,90\n", {"fields": fields})
+
+
+def test_memory_has_the_suffixes_of_all_systems(tmp_path):
+    given = ["16gb", "16GiB", "16Gi", "16G", "512b", "1.5T", "4Gn", "x"]
+    fields = {"submit": "a", "requested_memory": {"sql": "b", "unit": "suffix", "per": "proc"}}
+    text = "a,b\n" + "".join(f"{i},{word}\n" for i, word in enumerate(given[:6]))
+    trace = read(tmp_path, text, {"times": {"unit": "s"}, "fields": fields})
+    kilobytes = trace.column("requested_memory").tolist()
+    assert kilobytes == [*[16 * 2**20] * 4, 0, 1.5 * 2**30]  # whole KB
+
+
 def test_lists_within_records(tmp_path):
     records = [
         {"t": "5", "tries": [{"at": 7, "to": 9}, {"at": 20, "to": 90}]},

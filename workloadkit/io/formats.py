@@ -119,6 +119,9 @@ def needs_mapping(path: str | os.PathLike[str]) -> bool:
     if known == "slurm":
         columns = columns_at(_first_lines(path))[1]
         return columns is not None and are_of_another_table(columns)
+    if known == "batsim":  # as any JSON looks
+        lines = "".join(_first_lines(path))
+        return not any(f'"{key}"' in lines for key in ("nb_res", "profiles"))
     if known != "wkt":
         return known is None
     own = reading_parquet(os.fspath(path), lambda: open_parquet(path).metadata.metadata)

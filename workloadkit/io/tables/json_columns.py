@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from workloadkit.errors import FormatError
 from workloadkit.io.tables.engine import text
 from workloadkit.io.tables.parts import Part
 
@@ -42,11 +43,15 @@ def with_json_columns(con: Any, parts: Sequence[Part]) -> list[Part]:
 
 def _types(con: Any, part: Part) -> dict[str, list[str]]:
     """Return the types of the values of each column, in the order of the first record."""
+    import duckdb
+
     pointer = "replace(replace(key, '~', '~0'), '/', '~1')"
-    found = con.execute(
-        f"""SELECT key, list(DISTINCT json_type(json, '/' || {pointer}))
+    sql = f"""
+            SELECT key, list(DISTINCT json_type(json, '/' || {pointer}))
             FROM (SELECT json, unnest(json_keys(json)) AS key, row_number() OVER () AS place
                   FROM (FROM read_json_objects({text(part.path)}, {json_form(part)}) LIMIT {SEEN}))
             GROUP BY key ORDER BY min(place)"""
-    ).fetchall()
-    return dict(found)
+    try:
+        return dict(con.execute(sql).fetchall())
+    except duckdb.Error as error:
+        raise FormatError(part.name, str(error).splitlines()[0][:200]) from None

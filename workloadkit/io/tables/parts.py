@@ -5,16 +5,18 @@ import os
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from glob import glob
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workloadkit.errors import FormatError, MissingFileError, ParameterError, quoted
-from workloadkit.io.files import exists, is_folder, text_chunks
+from workloadkit.io.files import exists, is_file, is_folder, text_chunks
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.tables.declared import Table, TableMapping
 
@@ -114,6 +116,10 @@ def names_table(path: str | os.PathLike[str]) -> bool:
     if exists(name) and zipfile.is_zipfile(name):
         with suppress(zipfile.BadZipFile), zipfile.ZipFile(name) as archive:
             names = archive.namelist()
+    elif is_file(name):
+        broken = (tarfile.TarError, OSError, EOFError, LZMAError, zlib.error)
+        with suppress(*broken), tarfile.open(name) as tar:
+            names = [first.name if (first := tar.next()) else ""]
     suffixes = (PurePosixPath(_bare(each)).suffix.lower() for each in names)
     return exists(name) and any(each in _FORMATS and each != ".txt" for each in suffixes)
 

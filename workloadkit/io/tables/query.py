@@ -153,7 +153,10 @@ def engine_error(mapping: TableMapping, key: str, error: Exception) -> FormatErr
 
     if not isinstance(error, duckdb.Error):
         raise error
-    return mapping.error(key, str(error).splitlines()[0][:200])
+    message = str(error).splitlines()[0]
+    if "must appear in the GROUP BY clause" in message and not mapping.source.group:
+        message = "an aggregate, as of events or attempts, requires source.group"
+    return mapping.error(key, message[:200])
 
 
 def _rows(table: Table, zone: str, parts: Sequence[Part], names: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """From the rows of the query to records, in batches of columns, with an account of every row."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -52,6 +53,8 @@ class Batches:
         self.zero: float | None = None  # of times without a date [s]
         self._states: dict[str, tuple[int, str]] = {}
         self._odd_states: Counter[str] = Counter()
+        self._n_odd: Counter[str] = Counter()
+        self._n_jobs = 0
         self._last: tuple[float, NDArray[np.uint64]] = np.nan, np.empty(0, np.uint64)
 
     def read(self, con: Any) -> Iterator[int]:
@@ -61,6 +64,14 @@ class Batches:
             if kept.num_rows:
                 self._extend(kept)
                 yield kept.num_rows
+        self._check_understood()
+
+    def _check_understood(self) -> None:
+        """Refuse a mapping by which no value of a time is understood."""
+        for name in (*TIMES, "run", "wait"):
+            if self._n_odd[name] == self._n_jobs > 0:
+                why = f"the value of no job is understood ({self._n_jobs:,} jobs)"
+                raise self.mapping.error(f"fields.{name}", why, self.mapping.fields[name].sql)
 
     def _kept(self, batch: Any) -> Any:
         """Return the rows that are jobs; count the others."""
@@ -119,6 +130,7 @@ class Batches:
     def _extend(self, batch: Any) -> None:
         """Add a batch of jobs to the records."""
         places = _whole(batch, "_place")
+        self._n_jobs += places.size
         self._note_odd(_whole(batch, "_odd"), places)
         given: dict[str, Any] = {}
         for name in self.query.fields:
@@ -147,7 +159,9 @@ class Batches:
 
     def _note_odd(self, odd: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         for bit, name in enumerate(self.query.odd) if odd.any() else ():
-            self._note(f"{name} not understood, taken as unknown", (odd >> bit) & 1 == 1, places)
+            which = (odd >> bit) & 1 == 1
+            self._n_odd[name] += int(which.sum())
+            self._note(f"{name} not understood, taken as unknown", which, places)
 
     def _note(self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
         if which.any():
@@ -177,6 +191,12 @@ class Batches:
         self._note(kind, np.abs(derived - lasted) > _TOLERANCE, places)
         self._note("end before start", end < start, places)
         run = np.where(np.isnan(lasted), derived, lasted)
+        if not {"start", "wait", "end"} & given.keys() and "run" in given:
+            # as where the start replaces the submission: the wait of no job is known
+            start, end = given["submit"], given["submit"] + lasted
+            by = Words(np.ones(places.size, np.int64), ["", "start"])
+            given |= {"submit_by": by}
+        self._note("run time without a start: never started", np.isnan(start) & (run > 0), places)
         given |= {"start": start, "end": end, "run": np.where(np.isnan(start), np.nan, run)}
 
     def _memory(self, given: dict[str, Any], places: NDArray[np.int64]) -> None:
@@ -196,7 +216,7 @@ class Batches:
             by = Words(np.zeros(places.size, np.int64), [_PER.get(value.per, "cpu")])
             if isinstance(given[name], Words):
                 codes, words = given[name]
-                parsed = [slurm.requested_memory(word) for word in words]
+                parsed = [slurm.requested_memory(_in_slurms_form(word)) for word in words]
                 amount = np.array([each.amount for each in parsed], np.float64)[codes]
                 self._note(f"{name} not understood, taken as unknown", np.isinf(amount), places)
                 given[name] = np.where(np.isinf(amount), np.nan, amount)
@@ -209,6 +229,8 @@ class Batches:
             times = np.where(unit == "node", on / of, np.where(unit == "job", 1 / of, 1.0))
             if name == "requested_memory":
                 given["requested_memory_per"] = by.where(~np.isnan(given[name]))
+            lost = np.isnan(times) & ~np.isnan(given[name])
+            self._note(f"{name} of a job without processors or nodes, unknown", lost, places)
             given[name] = given[name] * times
 
     def _state(self, state: Words, places: NDArray[np.int64]) -> dict[str, Any]:
@@ -231,6 +253,20 @@ class Batches:
             self._note(kind, which, places)
         status = np.array([max(s, UNKNOWN) for s, _ in known], np.int64)[state.codes]
         return {"status": status, "state": Words(state.codes, [word for _, word in known])}
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?([kmgtp]?)(i?b?)([nc]?)", re.ASCII | re.IGNORECASE)
+
+
+def _in_slurms_form(word: str) -> str:
+    """Return an amount of memory as Slurm writes it: of 16gb, 16GiB and 16Gi 16G; of 512b .5K."""
+    match = _AMOUNT.fullmatch(word)
+    if match is None:
+        return word
+    number, letter, byte, per = match.groups()
+    if byte and not letter:
+        return f"{float(number) / 1024:f}K{per.lower()}"
+    return f"{number}{letter.upper()}{per.lower()}"
 
 
 _PER = {"proc": "cpu", "node": "node", "job": "job"}
