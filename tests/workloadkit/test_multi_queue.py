@@ -13,7 +13,7 @@ from tests.data import TRACES, each_log_with, needs_traces
 from tests.examples import examples
 from tests.oracles import scheduling as oracle
 from tests.oracles.check import check_schedule
-from tests.small_logs import head_of
+from tests.small_logs import head_of, random_log
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.policies.multi_queue import MultiQueue
@@ -179,6 +179,11 @@ def test_too_few_ends_leave_the_criteria_as_they_are(engine):
     trace = jobs((0, 1, 1), (0, 2, 1), (8, 1, 1), (8, 2, 1), (20, 1, 1), scale=DAY)
     schedule = wk.simulate(trace, MultiQueue(3), procs=3, engine=engine)
     assert schedule.jobs["partition"].tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("machine", [10, 13])
+def test_the_first_partitions_have_the_remainder_in_both_engines(machine):
+    agree(random_log(3, 200), 4, procs=machine, oversize="drop")
 
 
 def test_partitions_are_few():

@@ -174,3 +174,12 @@ def test_violations_of_what_the_log_names(jobs, scale):
     if any(job["preceding_job"] > 0 for job in jobs):
         jobs = jobs_of(trace)
         check_violations(trace, jobs, list(preceding(jobs).items()), scale)
+
+
+def test_a_negative_think_time_is_none():
+    jobs = {"job": [1, 2, 3], "submit": [0, 5, 9], "run": [100, 10, 10], "procs": [1, 1, 1]}
+    fields = {"preceding_job": [-1, 1, 1], "think_time": [-1, -50, 20], "user": [1, 1, 1]}
+    trace = wk.Trace.from_columns(jobs | fields)
+    for engine in ("python", "compiled"):
+        schedule = wk.simulate(trace, "fcfs", users="dependent", procs=4, engine=engine)
+        assert schedule.jobs["submit"].tolist() == [0, 100, 120]
