@@ -240,6 +240,7 @@ def test_users_who_never_go_on_have_first_jobs_too():
     assert "Ro_first" not in set(without.table["measure"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_what_a_theory_does_not_contain_is_shown_and_not_judged():
     """Of heavy load mean and variance of responses are known only."""

@@ -285,6 +285,7 @@ def test_other_threads_run_while_a_kernel_does():
     assert found > 10
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_kernels_in_threads_do_not_disturb_each_other():
     log = workloadkit.load_sample()

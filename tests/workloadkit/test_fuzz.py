@@ -12,7 +12,7 @@ from tests.fuzz.trees import OF_JSON, OF_TOML
 from tests.fuzz.watching import TooMuch, bounded
 
 #: In `make test`, and in `make test-all`.
-N_CASES = [350, pytest.param(1000, marks=pytest.mark.slow)]
+N_CASES = [200, pytest.param(1000, marks=pytest.mark.slow)]
 
 
 def kind_of(one, folder):

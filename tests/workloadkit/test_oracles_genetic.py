@@ -295,6 +295,7 @@ class TooManyError(Exception):
     """Too many jobs wait to try all their orders."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "engine",
     [

@@ -292,6 +292,7 @@ def test_outages_return_jobs_to_the_waiting_work():
         starts(random_log(4), f"order:{score}", procs=16, outages=outages)
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
