@@ -74,6 +74,14 @@ def canonical(trace: Trace, procs: int, name: str, *, load: float | None = LOAD)
     Times are whole seconds; jobs are numbered from 1; none is larger than the machine. No job runs
     longer than its estimate: those that did are stopped there. A job without an estimate has its
     run time as its estimate.
+
+    Examples
+    --------
+    >>> jobs = {"submit": [0.5, 9], "run": [60.2, 90], "procs": [1, 2]}
+    >>> jobs |= {"requested_time": [80.1, -1]}
+    >>> made = canonical(Trace.from_columns(jobs), 4, "two", load=None)
+    >>> made.jobs[["submit", "run", "requested_time"]].to_numpy().tolist()
+    [[0.0, 61.0, 81.0], [9.0, 90.0, 90.0]]
     """
     run, requested = trace.column("run"), trace.column("requested_time")
     size = np.where(trace.column("procs") > 0, trace.column("procs"), 0)
