@@ -54,12 +54,14 @@ def job(
     user's jobs usually are. Several jobs with one number are shown one after the other.
     """
     from workloadkit.described_job import describe_job
+    from workloadkit.provenance import provenance
 
     check_outputs(json=json, inputs=[trace])
     log = load(trace, strict=strict)
     found = describe_job(log, number)
     if json:
-        write_json(json, {"log": log.name, "jobs": [each.to_dict() for each in found]})
+        jobs = [each.to_dict() for each in found]
+        write_json(json, {"provenance": provenance(log, job=number), "jobs": jobs})
     if str(json) != "-":
         typer.echo("\n\n".join("\n".join(_lines(each)) for each in found))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workloadkit import __version__
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.experiments.intervals import mean_interval
@@ -24,8 +25,8 @@ class LogMetrics(Displayed):
     Parameters
     ----------
     logs : DataFrame
-        A row for each log: its name, its jobs, and its metrics by the names of `Schedule.describe`,
-        NaN where they are unknown.
+        A row for each log: its name and identity, its jobs, and its metrics by the names of
+        `Schedule.describe`, NaN where they are unknown. Times in seconds.
     """
 
     logs: "pd.DataFrame"
@@ -40,7 +41,7 @@ class LogMetrics(Displayed):
         import pandas as pd
 
         rows = []
-        for name in self.logs.columns.drop("log"):
+        for name in self.logs.columns.drop(["log", "identity"]):
             values = self.logs[name].to_numpy(np.float64)
             values = values[np.isfinite(values)]
             if values.size:
@@ -59,7 +60,7 @@ class LogMetrics(Displayed):
         written: dict[str, Any] = plain(
             {k: table.to_dict("records") for k, table in tables.items()}
         )
-        return written
+        return {"provenance": {"workloadkit": __version__}} | written
 
 
 def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMetrics:
@@ -97,7 +98,8 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
             raise ParameterError(
                 f"{log.name}: the size of the machine is unknown: give it with", "procs"
             )
-        rows.append({"log": log.name, **measured(log, np.flatnonzero(log.ran), machine)})
+        about = {"log": log.name, "identity": log.identity}
+        rows.append({**about, **measured(log, np.flatnonzero(log.ran), machine)})
     if not rows:
         raise WorkloadError("there is no log to measure")
     return LogMetrics(pd.DataFrame(rows))

@@ -183,17 +183,17 @@ def assemble_from(records: Records, origin: Origin, options: ImportOptions) -> T
         suspends=records.suspends,
     )
     intake = intake_of(records, extent, origin, options)
-    beside = sidecar_of(table, numbers, options, origin)
+    sidecar = sidecar_of(table, numbers, options, origin)
     machine = origin.machine
     if not origin.is_table:
-        part_of = {name: beside[name] for name in ("partition", "queue")}  # numbers, if anonymous
+        part_of = {name: sidecar[name] for name in ("partition", "queue")}  # numbers, if anonymous
         machine = observed_machine(table.assign(**part_of), named=not options.anonymize)
     return replace(
         trace,
         header=header_of(extent, intake, origin, options, records),
         name="anonymous" if options.anonymize else log_name(origin.path),
         digest=records.digest.hexdigest(),
-        sidecar=beside,
+        sidecar=sidecar,
         intake=intake,
         machine=machine,
     )

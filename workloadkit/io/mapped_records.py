@@ -6,7 +6,9 @@ from math import isfinite, nan
 from typing import Any
 
 from workloadkit.io.assemble import assemble
+from workloadkit.io.files import Source, source_path
 from workloadkit.io.json_stream import printable_text
+from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.record_fields import RECORD_FIELDS
 from workloadkit.trace import Trace
@@ -61,6 +63,30 @@ def log_of_records(
         }
         records.extend(len(jobs), **columns)
     return assemble(records, kind=kind, path=path, options=options, states=states)
+
+
+def log_of_documents(
+    source: Sources,
+    find: Callable[[list[Source], Records], Iterable[Any]],
+    convert: Callable[[Any], Job | str],
+    options: ImportOptions,
+    *,
+    kind: str,
+    states: Collection[str],
+) -> Trace:
+    """Build a log from documents without lines: `find` yields their jobs, which places number."""
+    records = Records()
+    records.unit = "job"
+    sources = list_of_sources(source)
+    return log_of_records(
+        enumerate(find(sources, records), 1),
+        convert,
+        records,
+        options,
+        path=source_path(sources[0]),
+        kind=kind,
+        states=states,
+    )
 
 
 def positive(value: Any) -> float:

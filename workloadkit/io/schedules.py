@@ -42,16 +42,16 @@ def trace_of_schedule(
     order = np.argsort([row["submit"] for row in rows], kind="stable")
     table = {name: np.array([row[name] for row in rows])[order] for name in rows[0]}
     numbers = [number for name in ids if (number := as_whole(name)) is not None and number >= 0]
-    beside = None
+    sidecar = None
     if len(set(numbers)) == len(ids):
         table["job"] = np.array(numbers)[order]
     else:
-        beside = pd.DataFrame({"id": np.array(ids, object)[order]})
+        sidecar = pd.DataFrame({"id": np.array(ids, object)[order]})
     return replace(
         Trace.from_columns(table, name=log_name(path)),
         digest=digest.hexdigest(),
         repairs=tuple(repairs.values()),
-        sidecar=beside,
+        sidecar=sidecar,
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from workloadkit.errors import FormatError
 from workloadkit.io.files import Source, source_path
 from workloadkit.io.json_stream import printable_text
-from workloadkit.io.lines import Sources, list_of_sources
-from workloadkit.io.mapped_records import Job, ended, log_of_records, positive, words
+from workloadkit.io.lines import Sources
+from workloadkit.io.mapped_records import Job, ended, log_of_documents, positive, words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm import values
 from workloadkit.io.strict_json import json_text, read_json
@@ -75,18 +75,8 @@ def read_clustercockpit(
     [[10.0, 10.0, 4.0]]
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
-    records = Records()
-    records.unit = "job"
-    sources = list_of_sources(source)
-    return log_of_records(
-        enumerate(_found(sources, records), 1),
-        _job,
-        records,
-        options,
-        path=source_path(sources[0]),
-        kind=_TITLE,
-        states=[state.lower() for state in values.STATES],
-    )
+    states = [state.lower() for state in values.STATES]
+    return log_of_documents(source, _found, _job, options, kind=_TITLE, states=states)
 
 
 def looks_like(first_lines: list[str]) -> bool:

@@ -6,10 +6,9 @@ from math import nan
 from typing import Any
 
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
-from workloadkit.io.files import source_path
 from workloadkit.io.json_stream import json_records, printable_text
-from workloadkit.io.lines import Sources, list_of_sources
-from workloadkit.io.mapped_records import Job, ended, log_of_records, positive, words
+from workloadkit.io.lines import Sources
+from workloadkit.io.mapped_records import Job, ended, log_of_documents, positive, words
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.trace import Trace
 
@@ -69,18 +68,7 @@ def read_flux(
     [[10.0, 10.0, 4.0]]
     """
     options = ImportOptions(tz, procs, attempts, anonymize, key)
-    records = Records()
-    records.unit = "job"
-    sources = list_of_sources(source)
-    return log_of_records(
-        enumerate(_found(sources, records), 1),
-        _job,
-        records,
-        options,
-        path=source_path(sources[0]),
-        kind="Flux's jobs",
-        states=_STATUS,
-    )
+    return log_of_documents(source, _found, _job, options, kind="Flux's jobs", states=_STATUS)
 
 
 def looks_like(first_lines: list[str]) -> bool:

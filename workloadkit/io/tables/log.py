@@ -136,10 +136,10 @@ class LogWriter:
         for name, column in (jobs | numbers).items():
             if name in given:
                 columns[name] = self._stored(name, column, is_first=not n_before)
-        beside = sidecar_of(table, numbers, self.options, origin)
-        words = [name for name, dtype in beside.dtypes.items() if dtype == "category"]
-        for name in beside:
-            values = _coded(beside[name]) if name in words else beside[name].to_numpy()
+        sidecar = sidecar_of(table, numbers, self.options, origin)
+        words = [name for name, dtype in sidecar.dtypes.items() if dtype == "category"]
+        for name in sidecar:
+            values = _coded(sidecar[name]) if name in words else sidecar[name].to_numpy()
             columns[SIDECAR + name] = pa.array(values, from_pandas=name not in words)
         return columns, [*(n for n in REPEATING if n in columns), *(SIDECAR + n for n in words)]
 
