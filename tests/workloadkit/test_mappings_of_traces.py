@@ -89,13 +89,13 @@ FOREIGN = {
 def test_a_table_in_the_shape_of_the_trace(name, tmp_path):
     truth = TRUTH[name]
     trace = read_table(write(tmp_path, TABLES[name]), name)
-    beside = trace.sidecar
+    sidecar = trace.sidecar
     hours = trace.column("run") / 3600
-    gpus = beside["gpus"] if "gpus" in beside else np.zeros(trace.n_jobs)
+    gpus = sidecar["gpus"] if "gpus" in sidecar else np.zeros(trace.n_jobs)
     users = trace.column("user")
     found = Truth(
         jobs=trace.n_jobs,
-        waits=round(float((beside["start"] - beside["submit"]).sum()), 3),
+        waits=round(float((sidecar["start"] - sidecar["submit"]).sum()), 3),
         core_hours=float(np.nansum(np.maximum(hours, 0) * trace.column("procs"))),
         status=tuple(trace.column("status").tolist()),
         gpu_hours=float(np.nansum(hours * gpus)),

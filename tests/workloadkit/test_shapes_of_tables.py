@@ -147,8 +147,8 @@ def test_other_programs_read_what_is_written(log, tmp_path):
     csv = pd.read_csv(tmp_path / "a.csv").rename(columns={"run_s": "run"})
     swf = pd.read_csv(tmp_path / "a.swf", sep=" ", comment=";", header=None)[[3, 4]]
     swf = swf.set_axis(["run", "procs"], axis=1)
-    beside = pd.read_parquet(tmp_path / "a.swf.parquet")
-    swf = swf.join(beside[beside.columns.difference(swf.columns)])
+    sidecar = pd.read_parquet(tmp_path / "a.swf.parquet")
+    swf = swf.join(sidecar[sidecar.columns.difference(swf.columns)])
     batsim = json.loads((tmp_path / "a.json").read_text())
     delay = {key: profile["delay"] for key, profile in batsim["profiles"].items()}
     jobs = pd.DataFrame(
