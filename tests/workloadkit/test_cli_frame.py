@@ -16,6 +16,7 @@ import typer
 
 import workloadkit as wk
 from workloadkit import cli, errors
+from workloadkit._kernels import notices
 from workloadkit.analysis.report import Characterization
 from workloadkit.cli import configuration, output
 from workloadkit.cli.commands import in_options
@@ -93,14 +94,35 @@ def test_help_fits_a_screen_and_the_whole_help_has_all_options(run):
                 assert "".join(parameter.help.split()) in "".join(whole.split())
 
 
-def test_commands_stand_under_headings(run):
-    out = run("--help")[1]
-    headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and line[0] != " "]
-    assert headings == [
-        *("Options", "Logs", "What is in a log", "New logs", "Simulation", "Theory"),
-        *("Published studies", "Help"),
-    ]
-    assert out.index("\n  check ") > out.index("Simulation:") > out.index("\n  validate ")
+SIX = ["characterize", "convert", "resample", "simulate", "site", "queueing"]
+
+
+def test_help_shows_six_groups_with_the_command_that_is_needed_first(run):
+    out, whole = run("--help")[1], run("--help-all")[1]
+    for text in (out, whole):
+        headings = [
+            line[:-1] for line in text.splitlines() if line.endswith(":") and line[0] != " "
+        ]
+        assert len(headings) == 6 + len(["Options", "More help"])
+        assert headings[-2:] == ["Options", "More help"]
+        assert text.count("\n") <= (50 if text == out else 70)
+    commands, options = out.split("\nOptions:")[0], out.split("\nOptions:")[1]
+    assert re.findall(r":\n  (\w+) ", commands) == SIX
+    names = set(ROOT.commands) - {"help"}
+    assert {name for line in re.findall(r"also (.*)", commands) for name in line.split(", ")} == (
+        names - {*SIX}
+    )
+    assert all(f"\n  {name} " in whole for name in names)
+    assert "--version" in options
+    assert "workloadkit help " in options
+
+
+def test_what_takes_time_once_is_noted_once(capsys):
+    with output.noted_once():
+        for _ in range(2):
+            notices.notify(notices.COMPILING)
+    notices.notify(notices.COMPILING)  # of no command
+    assert capsys.readouterr().err == f"{notices.COMPILING}\n"
 
 
 def test_every_topic_is_listed_and_explained_within_80_columns(run):

@@ -15,6 +15,7 @@ from typing import Any
 
 from workloadkit._kernels import object_code
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
+from workloadkit._kernels.notices import COMPILING, notify
 from workloadkit.errors import WorkloadWarning
 
 # Whether kernels run as plain Python.
@@ -151,8 +152,7 @@ class Kernel:
 def _made(how: str, *what: Any) -> object_code.Code:
     if _loads_only.get():
         raise NotLoadedError
-    for report in object_code.reports:
-        report()
+    notify(COMPILING)
     code: object_code.Code = getattr(start_compiler(), how)(*what)
     return code
 

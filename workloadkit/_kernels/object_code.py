@@ -31,9 +31,6 @@ from workloadkit.errors import WorkloadWarning
 #: Folders of the package with compiled code.
 COMPILED = ("_kernels", "metasystem/kernels", "simulation")
 
-#: Called before a kernel is compiled.
-reports: list[Callable[[], object]] = []
-
 _SUFFIX = ".kernel"
 _UNUSED = 30 * 86400.0  # seconds after which a folder of another version is removed
 _LONGEST = 1 << 26  # of a file [bytes], a hundred times the longest known

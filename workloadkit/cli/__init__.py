@@ -15,9 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli.commands import Commands
+from workloadkit.cli.commands import MORE, Commands
 from workloadkit.cli.options import (
     ConfigOption,
+    HelpAllOption,
     QuietOption,
     VerboseOption,
     add_command,
@@ -50,6 +51,7 @@ def workloadkit(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     config: ConfigOption = None,
+    help_all: HelpAllOption = False,
 ) -> None:
     """Read, characterize and simulate the workloads of parallel systems.
 
@@ -58,10 +60,17 @@ def workloadkit(
     """
 
 
-#: Headings, the commands under each, and the topics that explain more. A command is a function of
-#: the module of the same name.
+#: Groups, the commands of each, and the topics that explain more. The first command of a group is
+#: the one that is needed first. A command is a function of the module of the same name.
 _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Logs": {
+    "Describe a log": {
+        "characterize": (),
+        "compare": (),
+        "job": (),
+        "sessions": ("methods",),
+        "dependencies": (),
+    },
+    "Import and clean logs": {
         "convert": ("exports", "formats"),
         "traces": (),
         "validate": (),
@@ -69,36 +78,29 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "outages": (),
         "clean": ("filters",),
     },
-    "What is in a log": {
-        "characterize": (),
-        "compare": (),
-        "job": (),
-        "sessions": ("methods",),
-        "dependencies": (),
-    },
-    "New logs": {
+    "Make more logs": {
         "resample": (),
         "shake": (),
         "augment": (),
         "reservations": (),
         "generate": ("models",),
     },
-    "Simulation": {
+    "Simulate schedulers": {
         "simulate": ("schedulers", "users", "custom"),
-        "site": ("schedulers",),
+        "experiment": (),
         "sweep": ("schedulers", "users", "custom"),
         "metrics": (),
         "check": ("schedulers",),
-        "experiment": (),
         "metasystem": ("meta-schedulers", "schedulers"),
         "benchmark": ("schedulers", "meta-schedulers"),
     },
-    "Theory": {
+    "Simulate a site with users who react": {"site": ("schedulers",)},
+    "Solve models, reproduce results": {
         "queueing": ("queueing-models", "parameters"),
         "crosscheck": ("crosscheck-models", "parameters"),
+        "study": ("studies",),
     },
-    "Published studies": {"study": ("studies",)},
-    "Help": {"help": ()},
+    MORE: {"help": ()},
 }
 
 

@@ -15,7 +15,13 @@ import typer.core
 
 from workloadkit import __version__
 from workloadkit.cli.configuration import note_configured
-from workloadkit.cli.output import detail, set_verbosity, warn_in_one_line, write_message
+from workloadkit.cli.output import (
+    detail,
+    noted_once,
+    set_verbosity,
+    warn_in_one_line,
+    write_message,
+)
 from workloadkit.cli.topics import TOPICS
 from workloadkit.errors import ParameterError, WorkloadError, one_line, quoted
 
@@ -23,6 +29,9 @@ from workloadkit.errors import ParameterError, WorkloadError, one_line, quoted
 RARE = "More options"
 CHOICE = "Job selection"
 SHARED = "Options of every command"
+
+#: The group of the command `help`, which the help of the program shows as a line at its end.
+MORE = "More help"
 
 _LONGEST_REASON = 300  # characters
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]  # typer itself does not name it
@@ -196,7 +205,7 @@ def _versions() -> str:
 
 
 def show_whole_help(ctx: typer.Context, wanted: bool) -> None:
-    """Print the help of a command with all options in full, and end."""
+    """Print the help of a command with all options in full, or of all commands, and end."""
     if wanted and not ctx.resilient_parsing:
         ctx.meta[_WHOLE] = True
         typer.echo(ctx.get_help())
@@ -229,7 +238,7 @@ class Commands(_PlainValues, typer.core.TyperGroup):
         """Run the command; exit 1 if the input is at fault, 2 for wrong usage."""
         if ctx.parent is not None:
             return super().invoke(ctx)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), noted_once():
             warn_in_one_line()
             try:
                 return super().invoke(ctx)
@@ -248,17 +257,43 @@ class Commands(_PlainValues, typer.core.TyperGroup):
             finally:
                 set_verbosity(quiet=False, verbose=False)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, then the options."""
+        self.format_commands(ctx, formatter)
+        records = [r for p in self.get_params(ctx) if (r := p.get_help_record(ctx)) is not None]
+        with formatter.section("Options"):
+            formatter.write_dl(records)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under their headings."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        width = max(map(len, self.commands))
+        """Write the commands in their groups: the first of each, and the names of the others."""
+        groups: dict[str, list[str]] = {}
         for name, command in self.commands.items():
-            text = command.get_short_help_str(formatter.width - 6 - width)
-            heading = getattr(command, "rich_help_panel", None)
-            heading = heading if isinstance(heading, str) else "Commands"
-            panels.setdefault(heading, []).append((name.ljust(width), text))
-        for heading, rows in panels.items():
-            with formatter.section(heading):
+            group = getattr(command, "rich_help_panel", None)
+            groups.setdefault(group if isinstance(group, str) else "Commands", []).append(name)
+        whole = ctx.meta.get(_WHOLE) or "Commands" in groups
+        width = max(map(len, self.commands))
+
+        def described(name: str) -> tuple[str, str]:
+            text = self.commands[name].get_short_help_str(formatter.width - 6 - width)
+            return name.ljust(width), text
+
+        for group, names in groups.items():
+            if group != MORE:
+                rows = [described(name) for name in (names if whole else names[:1])]
+                if names[1:] and not whole:
+                    rows.append(("", f"also {', '.join(names[1:])}"))
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write where more is explained."""
+        if ctx.parent is None:
+            with formatter.section(MORE):
+                rows = [
+                    ("workloadkit COMMAND --help", "The options of a command, with examples."),
+                    ("workloadkit --help-all", "What each command does."),
+                    ("workloadkit help", "The topics: schedulers, users, formats, ..."),
+                ]
                 formatter.write_dl(rows)
 
 

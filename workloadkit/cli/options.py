@@ -232,7 +232,7 @@ HelpAllOption = Annotated[
         callback=show_whole_help,
         is_eager=True,
         rich_help_panel=SHARED,
-        help="Show this command's help in full, and exit.",
+        help="Show this help in full, and exit.",
     ),
 ]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from workloadkit._kernels.notices import notices
 from workloadkit.errors import WorkloadWarning, printable
 
 if TYPE_CHECKING:
@@ -63,6 +64,23 @@ def warn_in_one_line() -> None:
 
 
 @contextmanager
+def noted_once() -> Iterator[None]:
+    """Write a note, once, when something starts that takes time once on a machine."""
+    written: set[str] = set()
+
+    def write(line: str) -> None:
+        if line not in written:
+            written.add(line)
+            note(line)
+
+    notices.append(write)
+    try:
+        yield
+    finally:
+        notices.remove(write)
+
+
+@contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
     """Show on a terminal how much is done and how long the rest will take.
 
@@ -87,8 +105,6 @@ def _bar(what: str) -> Iterator[Callable[..., None]]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
     from rich.text import Text
 
-    from workloadkit._kernels.object_code import reports
-
     class Counts(ProgressColumn):
         """How many are done, and the time left; else the time that has passed."""
 
@@ -103,18 +119,11 @@ def _bar(what: str) -> Iterator[Callable[..., None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(what), total=None)
 
-        def compiling() -> None:
-            bar.update(task, description=f"{printable(what)}: compiling, once on this machine")
-
         def update(done: int, total: int, following: str = "") -> None:
             text = f"{what}: {following}" if following else what
             bar.update(task, completed=done, total=total, description=printable(text))
 
-        reports.append(compiling)
-        try:
-            yield update
-        finally:
-            reports.remove(compiling)
+        yield update
 
 
 def _clock(seconds: float | None) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from workloadkit._kernels import object_code
 from workloadkit._kernels.compile import NotLoadedError, interpreted, loaded_only
+from workloadkit._kernels.notices import IN_PYTHON, notify
 from workloadkit._kernels.trust import UntrustedError
 from workloadkit.simulation.plain.simulation import OutOfTimeError, within
 
@@ -36,6 +37,8 @@ def play_soonest(
         return compiled()
     left = PATIENCE - _spent() if n_jobs <= MOST_JOBS else 0.0
     if left > 0:
+        if not _spent():
+            notify(IN_PYTHON)
         begin = time.thread_time()
         try:
             with suppress(OutOfTimeError), within(left):
