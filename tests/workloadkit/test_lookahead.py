@@ -76,7 +76,6 @@ def test_a_large_machine_is_no_obstacle():
     starts(random_log(1), "lookahead", procs=100_000)
 
 
-@pytest.mark.slow
 def test_the_set_fits_before_and_beside_announced_outages():
     # processors 1 and 2 run job 1 until 100, and the others go down at 30 until 60. The jobs that
     # end by then may use all 4, those that end later none; the largest set is that of 3 and 1

@@ -143,6 +143,21 @@ def test_lent_processors_delay_the_pivot_of_no_partition(head, last, starts):
         assert [start for start, *_ in found] == schedule.start.tolist()
 
 
+def test_the_last_partition_has_no_remainder_to_give():
+    # 8 processors on three partitions are 3, 3 and 2. By the first week, jobs of less than 1 and 2
+    # days belong to the first two. A job of the last one holds its 2 processors until day 13, when
+    # the pivot of the second is to have 7: its own 3, the 3 of the first, and 1 of these. Until
+    # then nothing is left to lend to the last job, though 6 processors are idle.
+    past, now = [(0, 1, 1), (0, 2, 1), (0, 3, 1)], [(9, 4, 2), (9.5, 1.5, 7), (10.5, 2.6, 1)]
+    trace = jobs(*past, *now, scale=DAY)
+    schedule = agree(trace, 3, procs=8)
+    assert schedule.jobs["partition"].tolist() == [1, 1, 1, 3, 2, 3]
+    assert (schedule.start[3:] / DAY).tolist() == [9, 13, 13]
+    columns = (trace.column(name).tolist() for name in ("submit", "run", "run", "procs"))
+    found = oracle.schedule(*columns, 8, policy="multi-queue:partitions=3")
+    assert [start for start, *_ in found] == schedule.start.tolist()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_criteria_are_of_those_that_ended_in_the_past_week_and_hold_for_arrivals_after_it(engine):
     ended = [(0, 1, 1), (0, 2, 1), (0, 3, 1), (0, 4, 1)]

@@ -147,18 +147,6 @@ def _is_left(state, job, now):
 
 
 @inline
-def room_until(state, end, now):
-    """Return how many processors are free and not claimed until some time."""
-    machine, claims = state.machine, state.machine.claims
-    left = machine.level[FREE]
-    for place in range(machine.at.n_claims):
-        if claims.begin[claims.by_begin[place]] >= end:
-            break
-        left = min(left, claims.left[claims.by_begin[place]])
-    return left
-
-
-@inline
 def may_pass(state, job, now):
     """Whether a job can start now without delaying those with a reservation."""
     needed, in_time = state.jobs.procs[job], ends_in_time(state, job, now)
