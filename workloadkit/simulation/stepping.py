@@ -295,7 +295,7 @@ class SteppedSimulations:
     """
 
     def __init__(self, simulations: Sequence[SteppedSimulation], *, window: int = 64) -> None:
-        from workloadkit.simulation.policies.stepped.together import Together
+        from workloadkit.simulation.policies.stepped.kernel import Together
 
         check_count("window", window, least=1)
         for place, each in enumerate(simulations):
