@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloadkit.simulation.compiled.sorting import stable_order
+from workloadkit.simulation.compiled.orders import stable_order
 
 numbers = (
     st.lists(st.integers(-5, 5))

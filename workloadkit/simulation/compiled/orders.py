@@ -22,7 +22,6 @@ from workloadkit._kernels.compile import (
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.parts import functions_of, kind_of, register_functions
-from workloadkit.simulation.compiled.sorting import stable_order
 from workloadkit.simulation.orders import (
     ARRIVAL,
     F1,
@@ -39,6 +38,49 @@ from workloadkit.simulation.orders import (
     VaryingOrder,
     VisibleJob,
 )
+
+# Sorting of numbers that are mostly whole and small.
+
+
+_DIGIT = 16  # bits; numpy sorts such numbers by digits, several times as fast as others
+
+
+def stable_order(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the places of numbers, smallest first, equal ones in their present order.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> stable_order(np.array([3600.0, 60.0, 3600.0, 70_000.0])).tolist()
+    [1, 0, 2, 3]
+    """
+    digits = _whole(values)
+    if digits is None:
+        return np.argsort(values, kind="stable")
+    order = np.argsort(digits.astype(np.uint16), kind="stable")
+    if digits.max() >> _DIGIT:
+        order = order[np.argsort((digits >> _DIGIT).astype(np.uint16)[order], kind="stable")]
+    return order
+
+
+def _whole(values: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return whole numbers, from 0 on; None for others, or if two digits are not enough."""
+    if values.size == 0 or not float(values.max()) - float(values.min()) < 1 << 2 * _DIGIT:
+        return None
+    least = values.min()
+    found = (values - least).astype(np.int64)
+    return found if (least + found == values).all() else None
+
+
+# The orders of waiting jobs, compiled.
+
 
 (_arrival, _sjf, _ljf, _smallest, _largest, _f1, _urgency) = map(inline, SETTLED.values())
 _wfp3, _unicef = map(inline, VARYING.values())

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, in_python, inline
+from workloadkit.simulation.compiled.orders import stable_order
 from workloadkit.simulation.compiled.parts import functions_of
-from workloadkit.simulation.compiled.sorting import stable_order
 
 BLOCK_BITS = 6
 BLOCK = 1 << BLOCK_BITS  # places of the line that are skipped at once

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.distinct import distinct
-from workloadkit.simulation.compiled.sorting import stable_order
+from workloadkit.simulation.compiled.orders import stable_order
 from workloadkit.simulation.compiled.state import never
 
 
