@@ -15,7 +15,7 @@ from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
 from workloadkit.metasystem.description import Metasystem
 from workloadkit.metasystem.prepared import Links, MetaJobs, Prepared, PreparedSite, PreparedSource
-from workloadkit.metasystem.site_machines import described_machine, serve
+from workloadkit.metasystem.sites import described_machine, serve
 from workloadkit.metasystem.sources import JobSource
 from workloadkit.models import parse as parse_model
 from workloadkit.select import choose

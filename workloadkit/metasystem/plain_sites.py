@@ -16,7 +16,7 @@ from workloadkit.fields import MAX_PROCS
 from workloadkit.metasystem.plan import Forecast, QueueByKey, SitePlan
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite, PreparedSource
 from workloadkit.metasystem.rehearsal import Rehearsed, new_scheduler
-from workloadkit.metasystem.site_machines import ReservingMachine
+from workloadkit.metasystem.sites import ReservingMachine
 from workloadkit.metasystem.views import Published
 from workloadkit.simulation.engine import Job, Scheduler, User
 from workloadkit.simulation.engines import submitted

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit.metasystem.plan import Coming
 from workloadkit.metasystem.prepared import MetaJobs, PreparedSite
-from workloadkit.metasystem.site_machines import ReservingMachine
+from workloadkit.metasystem.sites import ReservingMachine
 from workloadkit.metasystem.views import Published
 from workloadkit.simulation.engine import Job, Scheduler, User
 from workloadkit.simulation.plain.ahead import Ahead
