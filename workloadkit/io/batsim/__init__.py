@@ -16,13 +16,14 @@ from workloadkit.errors import FormatError, quoted
 from workloadkit.fields import BY_NAME, FIELDS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.intake import Repair
-from workloadkit.io.batsim.beyond import KEY_OF_SIDECAR, sidecar_of
 from workloadkit.io.batsim.writing import (
     DELAY,
     JOB_KEYS,
     KEY_OF_JOB,
     KEY_OF_LOG,
+    KEY_OF_SIDECAR,
     SEQUENCE,
+    sidecar_of,
     write_batsim,
 )
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
