@@ -97,7 +97,8 @@ def convert(
         typer.Option(
             "--attempts",
             rich_help_panel=RARE,
-            help="Write each attempt of a requeued job as a partial line.",
+            help="Write each attempt of a requeued job, and the parts of suspended ones, as "
+            "partial lines.",
         ),
     ] = False,
     anonymize: Annotated[

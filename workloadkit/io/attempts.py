@@ -1,4 +1,4 @@
-"""Combine the executions of requeued and resized jobs into one job, or into partial executions."""
+"""Combine the executions of requeued, resized and suspended jobs, or keep partial executions."""
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ OF_JOB = "of_job"
 
 #: State of a part of a job whose size changed: the next part belongs to the same attempt.
 RESIZING = "RESIZING"
+
+#: Accounting has the total time of a suspension, and seldom when it was.
+ASSUMED = "suspended: partial lines assume one suspension, in the middle of the run"
 
 #: Records that are no attempts of one job, although they have one id.
 SEPARATE = "one id, with runs that overlap: separate jobs"
@@ -43,9 +46,10 @@ def fold_attempts(
     jobs : DataFrame
         In order of (submission, position in the file), with the executions of jobs that have
         several.
-    attempts : DataFrame
-        If attempts are summed up: those of jobs with several, in order, with `job_row`, the row of
-        the job, and `begins`, the time at which they left the queue.
+    parts : DataFrame
+        If attempts are summed up: the parts of jobs with several attempts or a suspension, in
+        order, with `job_row`, the row of the job, and `begins`, the time at which they left the
+        queue. A suspension divides an attempt in two.
     """
     order = np.lexsort((table["place"].to_numpy(), table["submit"].to_numpy()))
     in_order = (order[1:] > order[:-1]).all()
@@ -56,7 +60,7 @@ def fold_attempts(
     several = of_job >= 0
     table["attempts"] = table["attempts"].fillna(1.0)
     if not several.any():
-        return table, table.iloc[:0]
+        return table, _parts(table, table.iloc[:0], records) if summed_up else table.iloc[:0]
     tried = _in_order(table[several].assign(of_job=of_job[several]), records)
     attempts = _whole_attempts(tried, records)
     last = ~attempts["of_job"].duplicated(keep="last").to_numpy()
@@ -81,11 +85,41 @@ def fold_attempts(
     attempts = attempts[attempts["of_job"].duplicated(keep=False)]
     row_of_place = pd.Series(np.arange(len(whole)), index=whole["place"])
     places = jobs.loc[attempts["of_job"], "place"]
-    return whole, attempts.assign(job_row=row_of_place.loc[places].to_numpy())
+    attempts = attempts.assign(job_row=row_of_place.loc[places].to_numpy())
+    return whole, _parts(whole, attempts, records)
+
+
+def _parts(jobs: pd.DataFrame, attempts: pd.DataFrame, records: Records) -> pd.DataFrame:
+    """Return attempts, and jobs of one attempt that were suspended, divided at the suspension."""
+    if "job_row" not in attempts:
+        attempts = attempts.assign(job_row=0, begins=0.0)
+    ended = jobs["status"].to_numpy() != UNKNOWN  # the code of the last part says how
+    alone = np.flatnonzero(_was_resumed(jobs) & ended)
+    alone = alone[~np.isin(alone, attempts["job_row"])]
+    single = jobs.take(alone)
+    whole = [attempts, single.assign(job_row=alone, begins=single["start"])]
+    parts = pd.concat([each for each in whole if len(each)] or whole[:1], ignore_index=True)
+    resumed = _was_resumed(parts)
+    records.note_where(ASSUMED, resumed, parts["place"].to_numpy())
+    if not resumed.any():
+        return parts
+    before = parts[resumed]
+    half = np.floor(before["run"] / 2)
+    rest = before["start"] + half + before["suspended"]
+    # CPU time is known of both parts together only
+    first = before.assign(run=half, end=before["start"] + half, cpu=np.nan)
+    second = before.assign(run=before["run"] - half, start=rest, begins=rest, cpu=np.nan)
+    return pd.concat([parts[~resumed], first, second], ignore_index=True)
+
+
+def _was_resumed(attempts: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which attempts ran, were suspended and ran again, each for a second or more."""
+    was: NDArray[np.bool_] = ((attempts["suspended"] > 0) & (attempts["run"] >= 2)).to_numpy()
+    return was & attempts["start"].notna().to_numpy()
 
 
 def partial_lines(attempts: pd.DataFrame, trace: Trace) -> pd.DataFrame:
-    """Return attempts as partial executions of the jobs of a log.
+    """Return parts of jobs as partial executions of the jobs of a log.
 
     Only the first has a submit time; the others wait from the end of the previous one (S. J.
     Chapin et al., JSSPP 1999, section 2.3).

@@ -32,7 +32,8 @@ class ImportOptions:
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes one of its partial executions.
+        Whether each attempt of a requeued job, and each part of a suspended one, becomes one of its
+        partial executions.
     anonymize : bool, default False
         Whether to leave out all names and job ids.
     key : bytes, optional

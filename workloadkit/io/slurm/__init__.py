@@ -48,8 +48,8 @@ def read_slurm(
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes one of its partial executions; else the last
-        one is the job.
+        Whether each attempt of a requeued job, and each part of a suspended one, becomes one of its
+        partial executions; else the last attempt is the job.
     anonymize : bool, default False
         Whether to leave out names, ids and hosts.
     key : bytes, optional

@@ -55,7 +55,8 @@ def read_slurm_json(
     procs : int, optional
         Processors of the machine, for the header.
     attempts : bool, default False
-        Whether each attempt of a requeued job becomes one of its partial executions.
+        Whether each attempt of a requeued job, and each part of a suspended one, becomes one of its
+        partial executions.
     anonymize : bool, default False
         Whether to leave out all names and ids.
     key : bytes, optional
