@@ -10,9 +10,13 @@ preceded by comments that describe the file::
     ; LogDigest: sha256 9098639e…
     ; OutageType: 7 flood
     ; OutageUsers: 3 12 17
+    ; OutagePercentage: 4 12.5
+    ; OutagePart: 5 leaf2
     1 -1 86400 90000 1 2 17 18
     2 0 604800 633600 5 128 -1
     3 -1 700000 703600 3 0 -1
+    4 -1 800000 803600 4 -1 -1
+    5 -1 900000 903600 2 -1 -1
 
 The fields are
 
@@ -24,9 +28,9 @@ The fields are
 6. number of affected processors (nodes, counted in processors as in logs);
 7. and following: numbers of the processors, from 1, or -1 if unknown.
 
-Times are in seconds of the log. A label OutageUsers contains the number of an outage that takes no
-processors, and the users whom it hits: their jobs cannot run, those of others can. The labels Log
-and LogDigest identify the log: its name, and the SHA-256 of its text.
+Times are in seconds of the log. Labels state what an outage takes that is no number of processors,
+see `workloadkit.io.outage_labels`. The labels Log and LogDigest identify the log: its name, and the
+SHA-256 of its text.
 """
 
 import os
@@ -34,6 +38,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -53,6 +58,8 @@ from workloadkit.io.integer_files import (
     wrong_integer,
     wrong_list,
 )
+from workloadkit.io.odd_outages import oddities_of
+from workloadkit.io.outage_labels import PART, PERCENTAGE, USERS, Labelled, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,8 +77,6 @@ OUTAGE_TYPES = {
 
 #: Version of the format.
 VERSION = "1"
-
-_SHOWN = 5  # number of outages listed in a warning
 
 _LARGEST = {
     "number": 2**63 - 1,
@@ -197,8 +202,8 @@ class Outages(OfLog[Outage], Displayed):
     Raises
     ------
     WorkloadError
-        If two outages have the same number, or if the header names users of an outage that does not
-        exist or takes processors.
+        If two outages have the same number, or if a label is invalid, such as one with users of an
+        outage that does not exist or takes processors.
 
     Examples
     --------
@@ -215,28 +220,26 @@ class Outages(OfLog[Outage], Displayed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.users  # which checks them
+        _ = self._labelled  # which checks the labels
 
     @cached_property
+    def _labelled(self) -> Labelled:
+        return labelled(self.header, self.name, {outage.number: outage.procs for outage in self})
+
+    @property
     def users(self) -> Mapping[int, tuple[int, ...]]:
         """Users whom outages of users hit, by the number of the outage."""
-        procs = {outage.number: outage.procs for outage in self}
-        found: dict[int, tuple[int, ...]] = {}
-        for value in self.header.get_all("OutageUsers"):
-            words = value.split()
-            if len(words) < 2 or not all(map(_TYPE.fullmatch, words)):
-                wrong = "give the number of an outage and those of users"
-            elif (number := int(words[0])) not in procs:
-                wrong = f"there is no outage {number}"
-            elif number in found:
-                wrong = f"outage {number} is repeated"
-            elif procs[number] > 0:
-                wrong = f"outage {number} takes {plural(procs[number], 'processor')}, not users"
-            else:
-                found[number] = tuple(sorted(set(map(int, words[1:]))))
-                continue
-            raise WorkloadError(f"{self.name}: OutageUsers: {wrong}: {value!r:.60}")
-        return found
+        return self._labelled.users
+
+    @property
+    def percentages(self) -> Mapping[int, Decimal]:
+        """Percentages of the machine that outages take, by the number of the outage."""
+        return self._labelled.percentages
+
+    @property
+    def parts(self) -> Mapping[int, tuple[str, ...]]:
+        """Parts of the network or the machine that outages take, by the number of the outage."""
+        return self._labelled.parts
 
     def of_users(self, number: int, users: Iterable[int]) -> "Outages":
         """Return the same, with an outage that hits some users only.
@@ -257,13 +260,61 @@ class Outages(OfLog[Outage], Displayed):
         >>> Outages((Outage(1, 3600, 7200, procs=0),)).of_users(1, [17, 12]).users
         {1: (12, 17)}
         """
-        value = " ".join(map(str, (number, *users)))
-        return replace(self, header=self.header.appended(("OutageUsers", value)), digest="")
+        return self._with_label(USERS, number, users)
+
+    def of_percentage(self, number: int, percentage: float | Decimal) -> "Outages":
+        """Return the same, with an outage of a percentage of the machine.
+
+        Parameters
+        ----------
+        number : int
+            Number of the outage; its number of processors is unknown.
+        percentage : float or Decimal
+            More than 0, at most 100; up to 9 decimals.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such outage, or its number of processors is known.
+
+        Examples
+        --------
+        >>> Outages((Outage(1, 3600, 7200),)).of_percentage(1, 12.5).percentages
+        {1: Decimal('12.5')}
+        """
+        return self._with_label(PERCENTAGE, number, [f"{Decimal(str(percentage)):f}"])
+
+    def of_part(self, number: int, names: Iterable[str]) -> "Outages":
+        """Return the same, with an outage of a part of the network.
+
+        Parameters
+        ----------
+        number : int
+            Number of the outage; its number of processors is unknown.
+        names : iterable of str
+            Names of switches of the machine's description, with all nodes below them, and lists of
+            node names such as ``n[001-016]``.
+
+        Raises
+        ------
+        WorkloadError
+            If there is no such outage, or its number of processors is known.
+
+        Examples
+        --------
+        >>> Outages((Outage(1, 3600, 7200, type=2),)).of_part(1, ["leaf2"]).parts
+        {1: ('leaf2',)}
+        """
+        return self._with_label(PART, number, names)
+
+    def _with_label(self, label: str, number: int, words: Iterable[object]) -> "Outages":
+        value = " ".join(map(str, (number, *words)))
+        return replace(self, header=self.header.appended((label, value)), digest="")
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw which outages take how many processors, and when; those without an end have none."""
+        """Draw which outages take how many processors, and when, where both are known."""
         table = self.table.assign(end=self.table["end"].where(self.table["end"] >= 0, UNKNOWN))
-        known = table[table["start"] >= 0]
+        known = table[(table["start"] >= 0) & (table["procs"] >= 0)]
         return plot_spans(known.assign(end=np.maximum(known["end"], known["start"])), ax)
 
     def _summary(self) -> str:
@@ -285,26 +336,7 @@ class Outages(OfLog[Outage], Displayed):
         >>> Outages((Outage(4, 3600, 7200, procs=1, announced=5000),)).oddities
         ['outages: 1 outage is announced after its start and cannot be planned around: 4']
         """
-        kinds = (
-            (
-                "announced after its start and cannot be planned around",
-                lambda o: o.announced > o.start > UNKNOWN,
-            ),
-            ("of length 0", lambda o: o.end == o.start > UNKNOWN),
-            ("without processors", lambda o: o.procs == 0 and o.number not in self.users),
-            (
-                "of an unknown type",
-                lambda o: o.type not in (UNKNOWN, *self.types),
-            ),
-        )
-        lines = []
-        for what, is_odd in kinds:
-            odd = [str(outage.number) for outage in self if is_odd(outage)]
-            if odd:
-                n_odd = plural(len(odd), "outage is", "outages are each")
-                more = f" and {len(odd) - _SHOWN:,} more" if len(odd) > _SHOWN else ""
-                lines.append(f"{self.name}: {n_odd} {what}: {', '.join(odd[:_SHOWN])}{more}")
-        return lines
+        return oddities_of(self, self.name, self.users, self.types)
 
 
 def read_outages(source: Source) -> Outages:

@@ -180,10 +180,19 @@ def subject_of(
         predictions=predictions,
         unknown=unknown,
         outages=outages,
-        shutdowns=settle(outages, machine) if outages is not None and machine is not None else [],
+        shutdowns=_shutdowns(outages, machine, hardware),
         requests=requests,
         listed=listed_jobs(schedule),
     )
+
+
+def _shutdowns(
+    outages: Outages | None, machine: int | None, hardware: Described | None
+) -> Sequence[Shutdown]:
+    """Return the outages of the processors of a machine."""
+    if outages is None or machine is None:
+        return []
+    return settle(outages, machine, hardware.description if hardware else None)
 
 
 def _asked(

@@ -227,7 +227,7 @@ class Described(Hardware):
         mine = np.repeat(its, cores)
         place = np.cumsum(mine) - 1
         found = []
-        for shutdown in settle(self.outages, int(cores.sum())):
+        for shutdown in settle(self.outages, int(cores.sum()), self.description):
             which = shutdown.processors[mine[shutdown.processors]]
             if which.size:
                 found.append(shutdown._replace(processors=place[which]))

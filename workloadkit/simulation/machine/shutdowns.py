@@ -1,6 +1,8 @@
 """The outages of a simulation: which processors go down, and which users cannot run."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import ROUND_HALF_UP
 from math import inf
 from typing import Any, NamedTuple
 
@@ -8,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.distinct import distinct
-from workloadkit.errors import WorkloadError, plural
+from workloadkit.errors import WorkloadError, parameter, plural, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.outages import Outage, Outages
+from workloadkit.machine.description import MachineDescription
+from workloadkit.machine.network import nodes_of_parts
 
 
 class Shutdown(NamedTuple):
@@ -70,8 +74,13 @@ def holds_of(outages: Outages) -> list[UserOutage]:
     return holds
 
 
-def settle(outages: Outages, size: int) -> list[Shutdown]:
+def settle(
+    outages: Outages, size: int, machine: MachineDescription | None = None
+) -> list[Shutdown]:
     """Assign outages to the processors of a machine.
+
+    A percentage stands for that share of the processors, rounded to the nearest whole number
+    (halves up), at least one. A part of the network stands for all processors of its nodes.
 
     Where the components are unknown, outages take the processors of the machine in turn, in the
     order of their starts. Each continues after the previous one, starts again after the last
@@ -84,6 +93,8 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     outages : Outages
     size : int
         Processors of the machine.
+    machine : MachineDescription, optional
+        Its nodes and switches; `size` is the processors of all nodes.
 
     Returns
     -------
@@ -94,7 +105,7 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     ------
     WorkloadError
         If the start or the number of processors of an outage is unknown, or if an outage takes
-        processors that the machine does not have.
+        processors, nodes or switches that the machine does not have.
 
     Examples
     --------
@@ -103,7 +114,11 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
     >>> [shutdown.processors.tolist() for shutdown in settle(outages, 4)]
     [[0, 1], [2], [3, 0]]
     """
-    order = [outage for outage in _in_order(outages) if outage.number not in outages.users]
+    order = [
+        _in_processors(outage, outages, size, machine)
+        for outage in _in_order(outages)
+        if outage.number not in outages.users
+    ]
     shutdowns: list[Shutdown] = []
     for outage in order:
         _check(outage, size, outages.name)
@@ -131,6 +146,31 @@ def settle(outages: Outages, size: int) -> list[Shutdown]:
 
 def _in_order(outages: Outages) -> list[Outage]:
     return sorted(outages, key=lambda outage: (outage.start, outage.number))
+
+
+def _in_processors(
+    outage: Outage, outages: Outages, size: int, machine: MachineDescription | None
+) -> Outage:
+    """Return an outage with the number of processors, or the processors, that it stands for."""
+    if (percentage := outages.percentages.get(outage.number)) is not None:
+        nearest = (percentage * size / 100).to_integral_value(ROUND_HALF_UP)
+        return replace(outage, procs=max(int(nearest), 1))
+    if (names := outages.parts.get(outage.number)) is None:
+        return outage
+    which = f"{outages.name}: outage {outage.number}"
+    if machine is None:
+        raise WorkloadError(
+            f"{which} takes {quoted(' '.join(names))}, parts of a machine that has a description: "
+            f"give one ({parameter('machine', 'FILE')})"
+        )
+    try:
+        nodes = nodes_of_parts(machine, names)
+    except WorkloadError as error:
+        raise WorkloadError(f"{which}: {error}") from None
+    cores = np.repeat([kind.cores for kind in machine.nodes], [k.count for k in machine.nodes])
+    its = np.repeat(np.isin(np.arange(cores.size), nodes), cores)
+    components = tuple((np.flatnonzero(its) + 1).tolist())
+    return replace(outage, procs=len(components), components=components)
 
 
 def _check_start(outage: Outage, name: str) -> None:
