@@ -1,9 +1,10 @@
 """Reports of reading: repairs, and how the rows of accounting data became jobs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.display import Displayed
+from workloadkit.errors import printable, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,21 +19,6 @@ ROWS_READ = "rows read "
 SHORT = "missing columns at the end taken as unknown"
 TORN = "the file is truncated: its incomplete last line is left out"
 
-#: Places of rows of several files: the number of the file, from 0, times this, plus the line.
-FILE_AT = 10**10
-
-
-def place_text(place: int, unit: str = "line") -> str:
-    """Return the place of a row, counted in lines or other units.
-
-    Examples
-    --------
-    >>> place_text(1200), place_text(2 * FILE_AT + 3)
-    ('line 1,200', 'line 3 of file 3')
-    """
-    file, line = divmod(place, FILE_AT)
-    return f"{unit} {line:,}" + (f" of file {file + 1:,}" if file else "")
-
 
 @dataclass(frozen=True)
 class Repair:
@@ -46,11 +32,22 @@ class Repair:
         Number of occurrences.
     first_line : int
         Line of the first occurrence, from 1; 0 in formats without lines.
+    file : str
+        File of this line, of a table in several files.
+    example : str
+        What stands there, of a value that is not understood.
+
+    Examples
+    --------
+    >>> print(Repair("run not understood", 2, 3, "b.csv", "soon"))
+    run not understood (2 times, first on line 3 of b.csv: 'soon')
     """
 
     kind: str
     count: int
     first_line: int
+    file: str = ""
+    example: str = ""
 
     def __str__(self) -> str:
         return self.text()
@@ -58,8 +55,14 @@ class Repair:
     def text(self, unit: str = "line") -> str:
         """Return the repair with its place, counted in lines or other units."""
         times, on = ("once", "on") if self.count == 1 else (f"{self.count:,} times", "first on")
-        line = f", {on} {place_text(self.first_line, unit)}" if self.first_line else ""
+        line = f", {on} {self.place(unit)}" if self.first_line else ""
         return f"{self.kind} ({times}{line})"
+
+    def place(self, unit: str = "line") -> str:
+        """Return where it first occurs, counted in lines or other units, and what stands there."""
+        of_file = f" of {printable(self.file)}" if self.file else ""
+        shown = f": {quoted(self.example)}" if self.example else ""
+        return f"{unit} {self.first_line:,}{of_file}{shown}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Intake(Displayed):
     Notes
     -----
     If several files were read, line numbers continue from file to file; in tables, each file has
-    its own (`place_text`).
+    its own (`Repair.file`).
 
     Examples
     --------
@@ -110,7 +113,7 @@ class Intake(Displayed):
         counts = [("rows read", f"{self.rows:,}", "")]
 
         def row(repair: Repair, sign: str = "") -> tuple[str, str, str]:
-            where = f"first on {place_text(repair.first_line, self.unit)}"
+            where = f"first on {repair.place(self.unit)}"
             return repair.kind, f"{sign}{repair.count:,}", where
 
         counts += [row(repair, "-") for repair in self.left_out]
@@ -135,9 +138,9 @@ class Intake(Displayed):
     def _table(self) -> "pd.DataFrame":
         import pandas as pd
 
-        rows = [("left out", r.kind, r.count, r.first_line) for r in self.left_out]
-        rows += [("noted", r.kind, r.count, r.first_line) for r in self.noted]
-        return pd.DataFrame(rows, columns=["what", "kind", "count", "first_line"])
+        rows = [{"what": "left out", **vars(repair)} for repair in self.left_out]
+        rows += [{"what": "noted", **vars(repair)} for repair in self.noted]
+        return pd.DataFrame(rows, columns=["what", *(f.name for f in fields(Repair))])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values."""

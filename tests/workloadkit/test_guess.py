@@ -18,7 +18,8 @@ from tests.data import DATA
 from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import FormatError
 from workloadkit.io.tables import read_mapping, read_table
-from workloadkit.io.tables.engine import JOINED, columns_in, connect
+from workloadkit.io.tables.engine import JOINED, connect
+from workloadkit.io.tables.expressions import columns_in
 from workloadkit.io.tables.guess import guessed, propose
 
 pytest.importorskip("duckdb")

@@ -9,7 +9,8 @@ from tests.tables_of_traces import EPOCH, TABLES, local, write
 from workloadkit.errors import FormatError, WorkloadWarning
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
 from workloadkit.io.tables import mapping_names, read_mapping, read_table
-from workloadkit.io.tables.engine import JOINED, columns_in, connect
+from workloadkit.io.tables.engine import JOINED, connect
+from workloadkit.io.tables.expressions import columns_in
 
 pytest.importorskip("duckdb")
 

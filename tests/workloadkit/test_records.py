@@ -272,7 +272,8 @@ def test_what_is_odd_stands_below_the_jobs():
         "of these jobs",
         "  odd         1  first on line 3",
     ]
-    assert intake.to_dict()["noted"] == [{"kind": "odd", "count": 1, "first_line": 3}]
+    (found,) = intake.to_dict()["noted"]
+    assert found == {"kind": "odd", "count": 1, "first_line": 3, "file": "", "example": ""}
 
 
 def test_what_cannot_be_is_unknown_and_said():

@@ -348,7 +348,8 @@ def test_every_row_is_a_job_or_counted(tmp_path):
         ("repeated records", 1, 3),
         ("too few columns", 1, 4),
         ("too many columns", 1, 5),
-        ("without a submit time", 2, 6),
+        ("without a submit time", 1, 6),
+        ("submit not understood", 1, 9),
         ("submitted before 1970 or after 9999", 1, 7),
         ("not selected (where of the mapping)", 1, 8),
     }
@@ -356,6 +357,24 @@ def test_every_row_is_a_job_or_counted(tmp_path):
     assert {(r.kind, r.count) for r in intake.noted} == {
         ("no submit: start used instead", 1),
     }
+
+
+def test_what_is_not_understood_has_file_line_and_an_example(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,n\n1,2,3\n5,6,7\n")
+    (tmp_path / "b.csv").write_text(f"a,b,n\n7,8,9 cores\n1,soon,5\n2,{'long ' * 40},5\n3\nx,,2\n")
+    fields = {"submit": "a", "start": "b", "procs": "n * 2"}
+    for mapping in ({"numbers": "n"}, {"numbers": "n", "group": "a"}):
+        made = {k: f"any_value({v})" for k, v in fields.items()} if len(mapping) > 1 else fields
+        trace = read_table(tmp_path, {"times": {"unit": "s"}, "source": mapping, "fields": made})
+        left = [(r.kind, r.first_line, r.file, r.example) for r in trace.intake.left_out]
+        kept = [(r.kind, r.first_line, r.file, r.example) for r in trace.intake.noted]
+        assert ("submit not understood", 6, "b.csv", "x") in left
+        assert ("too few columns", 5, "b.csv", "") in left
+        assert ("column n not understood, taken as unknown", 2, "b.csv", "9 cores") in kept
+        if len(mapping) == 1:
+            assert ("start not understood, taken as unknown", 3, "b.csv", "soon") in kept
+            assert "first on line 3 of b.csv: 'soon'" in str(trace.intake)
+        assert max(map(len, str(trace.intake).splitlines())) < 200
 
 
 def test_a_quote_that_is_never_closed_hides_no_row(tmp_path):

@@ -97,6 +97,8 @@ class Records:
         Returns the line of a place, for reports; by default they are the same.
     unit : str
         What places count: lines, or records in formats without lines.
+    files : sequence of str
+        Names of the files of a table in several files.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class Records:
         self.zone: tzinfo | None = None
         self.line_of: Callable[[int], int] = int
         self.unit = "line"
+        self.files: Sequence[str] = ()
         self._n_records = 0
         self._table: pd.DataFrame | None = None
         self._fields = fields
@@ -156,9 +159,9 @@ class Records:
         self.rows += count
         self.leave_out(kind, line, count)
 
-    def leave_out(self, kind: str, line: int, count: int = 1) -> None:
-        """Count rows that are not jobs of the log."""
-        _count(self._left_out, kind, line, count)
+    def leave_out(self, kind: str, line: int, count: int = 1, example: str = "") -> None:
+        """Count rows that are not jobs of the log; `example` stands on this line."""
+        _count(self._left_out, kind, line, count, example)
 
     def leave_out_where(
         self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]
@@ -174,9 +177,9 @@ class Records:
             for noted, at in self._noted_at.items():
                 self._noted_at[noted] = at[~np.isin(at, places)]
 
-    def note(self, kind: str, line: int, count: int = 1) -> None:
-        """Count an oddity in rows of jobs."""
-        _count(self._noted, kind, line, count)
+    def note(self, kind: str, line: int, count: int = 1, example: str = "") -> None:
+        """Count an oddity in rows of jobs; `example` stands on this line."""
+        _count(self._noted, kind, line, count, example)
 
     def note_where(self, kind: str, odd: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
         """Count an oddity in the rows of jobs where `odd` is true."""
@@ -194,6 +197,15 @@ class Records:
         self.rows += count
         _count(self._rejected, kind, line, count)
 
+    def _with_lines(self, repairs: Iterable[Repair]) -> tuple[Repair, ...]:
+        """Return counts with file and line instead of places, most frequent first."""
+        made = []
+        for repair in sorted(repairs, key=lambda r: (-r.count, r.first_line)):
+            file, line = divmod(repair.first_line, FILE_AT)
+            name = self.files[file] if len(self.files) > 1 else ""
+            made.append(replace(repair, first_line=line, file=name))
+        return tuple(made)
+
     def _corrected(self, repair: Repair) -> Repair:
         return replace(repair, first_line=self.line_of(repair.first_line))
 
@@ -201,7 +213,7 @@ class Records:
     def left_out(self) -> tuple[Repair, ...]:
         """Rows that are not jobs of the log, most frequent first."""
         found = [*map(self._corrected, self._left_out.values()), *self._rejected.values()]
-        return tuple(sorted(found, key=lambda r: (-r.count, r.first_line)))
+        return self._with_lines(found)
 
     @property
     def noted(self) -> tuple[Repair, ...]:
@@ -212,8 +224,7 @@ class Records:
         _count(noted, kind, first, rows)
         for kind, places in self._noted_at.items():
             _count(noted, kind, int(places.min(initial=LAST_PLACE)), places.size)
-        found = map(self._corrected, noted.values())
-        return tuple(sorted(found, key=lambda r: (-r.count, r.first_line)))
+        return self._with_lines(map(self._corrected, noted.values()))
 
     def frame(self) -> "pd.DataFrame":
         """Return the records as a table, and release them."""
@@ -271,6 +282,9 @@ class Records:
 #: Beyond all places of lines.
 LAST_PLACE = np.iinfo(np.int64).max
 
+#: Places of rows of several files: the number of the file, from 0, times this, plus the line.
+FILE_AT = 10**10
+
 _DTYPES: dict[str, Any] = {
     "number": np.float64,
     "whole": np.int64,
@@ -300,7 +314,8 @@ def _joined(field: RecordField, parts: list[NDArray | int]) -> NDArray:
     return np.concatenate([np.empty(0, dtype), *filled])
 
 
-def _count(found: dict[str, Repair], kind: str, line: int, count: int) -> None:
+def _count(found: dict[str, Repair], kind: str, line: int, count: int, example: str = "") -> None:
     if count:
-        before = found.get(kind, Repair(kind, 0, line))
-        found[kind] = Repair(kind, before.count + count, min(before.first_line, line))
+        before = found.get(kind, Repair(kind, 0, line, example=example))
+        first = Repair(kind, 0, line, example=example) if line < before.first_line else before
+        found[kind] = replace(first, count=before.count + count)

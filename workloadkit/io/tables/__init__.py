@@ -23,10 +23,11 @@ from workloadkit.io.machine import from_dict
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm.values import STATES
 from workloadkit.io.tables.engine import connect
+from workloadkit.io.tables.faults import fault_of, is_of_engine
 from workloadkit.io.tables.log import FractionError, LogWriter
 from workloadkit.io.tables.mapping import Mapped, TableMapping, mapping_names, read_mapping
 from workloadkit.io.tables.parts import Part, parts_of, with_schema
-from workloadkit.io.tables.query import Query, engine_error, fields_at_fault, query_of
+from workloadkit.io.tables.query import Query, query_of
 from workloadkit.io.tables.reading import Batches
 from workloadkit.io.tables.rejects import count_rejects
 from workloadkit.trace import Trace
@@ -155,7 +156,7 @@ def read_frame(
     part = with_schema(Part("", "the frame", "", format="frame"), table.schema)
     con = connect([], "", frame=table.append_column("_row", pa.array(range(1, len(table) + 1))))
     try:
-        batches = Batches(mapping, query_of(con, mapping, [part], []))
+        batches = Batches(mapping, query_of(con, mapping, [part], []), [part])
         with _naming_fields(con, mapping, batches.query):
             for _ in batches.read(con):
                 pass
@@ -203,7 +204,7 @@ def _opened(
         con = connect([part.path for part in (*parts, *others)], folder)
         try:
             query = query_of(con, mapping, parts, others)
-            yield con, parts, lambda: Batches(mapping, query)
+            yield con, parts, lambda: Batches(mapping, query, parts)
         finally:
             con.close()
 
@@ -224,9 +225,9 @@ def _naming_fields(con: Any, mapping: TableMapping, query: Query) -> Iterator[No
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith(("duckdb", "_duckdb")):
+        if not is_of_engine(error):
             raise
-        raise engine_error(mapping, *fields_at_fault(con, mapping, query, error)) from None
+        raise fault_of(con, mapping, query.checks, error, runs=True) from None
 
 
 def origin_of(mapping: TableMapping, parts: Sequence[Part], batches: Batches) -> Origin:

@@ -262,6 +262,14 @@ class TableMapping:
         """Whether it ships as a draft, made from a description alone."""
         return Path(self.name).name.startswith("draft-")
 
+    def sql_of(self, key: str) -> str:
+        """Return the SQL of one key of a field or of the source."""
+        section, _, name = key.partition(".")
+        if section == "fields":
+            return self.fields[name].sql
+        given = getattr(self.joined if section == "joined" else self.source, name)
+        return given if isinstance(given, str) else "; ".join(given)
+
     def error(self, key: str, message: str, text: str | None = None) -> FormatError:
         """Return an error of one key of the file."""
         return FormatError(self.name, message, line=self.lines.get(key), field=key, text=text)

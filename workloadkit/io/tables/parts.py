@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from glob import glob
+from itertools import takewhile
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -51,6 +52,8 @@ class Part:
     kinds : dict of str to str
         Columns that are durations, by their unit (s, ms, us, ns), or times (aware, naive); of JSON,
         those that are objects or lists, by the type as which they are read.
+    types : dict of str to str
+        Types of the columns of Parquet and frames, in words.
     is_lines : bool
         Whether JSON consists of lines rather than one array.
     """
@@ -62,6 +65,7 @@ class Part:
     compression: str = "none"
     columns: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
     is_lines: bool = False
 
     @property
@@ -69,6 +73,19 @@ class Part:
         """Columns in the names of its folders, as ``year=2024``."""
         folders = (folder.split("=", 1) for folder in PurePosixPath(self.place).parts[:-1])
         return {pair[0]: pair[1] for pair in folders if len(pair) == 2}
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether its rows have lines in the file."""
+        return self.format == "csv" or self.is_lines
+
+
+def short_names(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Return the names of parts, without the folder that they have in common."""
+    names = [PurePosixPath(part.name).parts for part in parts]
+    levels = zip(*(name[:-1] for name in names), strict=False)
+    common = sum(1 for _ in takewhile(lambda folders: len(set(folders)) == 1, levels))
+    return tuple("/".join(name[common:]) for name in names)
 
 
 def parts_of(
@@ -297,10 +314,34 @@ def with_schema(part: Part, schema: Any) -> Part:
     """Return a part with the columns of an Arrow schema."""
     import pyarrow as pa
 
-    kinds = {}
+    kinds, types = {}, {}
     for column in schema:
+        if kind := _type(column.type):
+            types[column.name] = kind
         if pa.types.is_duration(column.type):
             kinds[column.name] = column.type.unit
         elif pa.types.is_timestamp(column.type):
             kinds[column.name] = "aware" if column.type.tz else "naive"
-    return replace(part, columns=tuple(schema.names), kinds=kinds)
+    return replace(part, columns=tuple(schema.names), kinds=kinds, types=types)
+
+
+def _type(kind: Any) -> str:
+    """Return a type of Arrow in words; that of columns without values is empty."""
+    import pyarrow as pa
+
+    of = pa.types
+    if of.is_dictionary(kind):
+        return _type(kind.value_type)
+    if of.is_null(kind):
+        return ""
+    if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind):
+        return "a number"
+    if of.is_nested(kind):
+        return "a record" if of.is_struct(kind) else "a map" if of.is_map(kind) else "a list"
+    words = {
+        "a text": of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind),
+        "a time": of.is_timestamp(kind) or of.is_date(kind),
+        "a duration": of.is_duration(kind),
+        "a truth value": of.is_boolean(kind),
+    }
+    return next((word for word, holds in words.items() if holds), f"of type {str(kind)[:40]}")

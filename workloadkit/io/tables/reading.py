@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from workloadkit.io.cells import Words
 from workloadkit.io.records import Records
 from workloadkit.io.slurm import values as slurm
 from workloadkit.io.tables.declared import MEMORY, TIMES, WORDS, TableMapping
+from workloadkit.io.tables.parts import Part, short_names
 from workloadkit.io.tables.query import Query
 from workloadkit.record_fields import RECORD_FIELDS
 
+_SUBMISSIONS = ("submit", "eligible", "start")  # what replaces a missing submission, in order
 _AT_ONCE = 1 << 18  # rows of a batch
 _TOLERANCE = 0.5  # of run times [s]
 _MOST_STATES = 20  # that are counted one by one
@@ -38,6 +40,7 @@ class Batches:
     ----------
     mapping : TableMapping
     query : Query
+    parts : sequence of Part
 
     Attributes
     ----------
@@ -45,10 +48,12 @@ class Batches:
         The jobs, in order of submission, and counts of the rows.
     """
 
-    def __init__(self, mapping: TableMapping, query: Query) -> None:
+    def __init__(self, mapping: TableMapping, query: Query, parts: Sequence[Part]) -> None:
         self.mapping, self.query = mapping, query
         wanted = {*NEEDED, *query.fields, "attempts", "requested_memory_per"}
         self.records = Records([f for f in RECORD_FIELDS if f.name in wanted])
+        self.records.files = short_names(parts)
+        self.records.unit = "line" if all(part.has_lines for part in parts) else "row"
         self.columns: tuple[str, ...] = ()  # of the side-car
         self.zero: float | None = None  # of times without a date [s]
         self._states: dict[str, tuple[int, str]] = {}
@@ -90,7 +95,7 @@ class Batches:
             records.leave_out(kind, int(places[more].min()), int((of_job[more] - 1).sum()))
         at = _number(batch, "_at")
         known = ~np.isnan(at)
-        records.leave_out_where("without a submit time", keep & ~known, places)
+        self._leave_out_undated(batch, keep & ~known, places)
         since = self._since(at)
         plausible = (since >= 0) & (since <= LAST_SECOND)
         outside = keep & known & ~plausible
@@ -101,6 +106,20 @@ class Batches:
             records.leave_out_where("repeated records", again, places)
             keep &= ~again
         return batch if keep.all() else batch.filter(pa.array(keep))
+
+    def _leave_out_undated(
+        self, batch: Any, undated: NDArray[np.bool_], places: NDArray[np.int64]
+    ) -> None:
+        """Count rows without a time, those in which one is not understood by its field."""
+        odd = _whole(batch, "_odd")
+        for name in (name for name in self.query.odd if name in _SUBMISSIONS):
+            bit = self.query.odd.index(name)
+            which = undated & ((odd >> bit) & 1 == 1)
+            if which.any():
+                place, example = _first(batch, bit, which, places)
+                self.records.leave_out(f"{name} not understood", place, int(which.sum()), example)
+                undated = undated & ~which
+        self.records.leave_out_where("without a submit time", undated, places)
 
     def _since(self, at: _Numbers) -> _Numbers:
         """Return times; those without a date count from the first submission."""
@@ -131,7 +150,7 @@ class Batches:
         """Add a batch of jobs to the records."""
         places = _whole(batch, "_place")
         self._n_jobs += places.size
-        self._note_odd(_whole(batch, "_odd"), places)
+        self._note_odd(batch, places)
         given: dict[str, Any] = {}
         for name in self.query.fields:
             if name in MEMORY and self.mapping.fields[name].unit == "suffix":
@@ -157,11 +176,15 @@ class Batches:
         self.columns = tuple(f.name for f in RECORD_FIELDS if f.name in given or f.name == "place")
         self.records.extend(places.size, place=places, **given)
 
-    def _note_odd(self, odd: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+    def _note_odd(self, batch: Any, places: NDArray[np.int64]) -> None:
+        odd = _whole(batch, "_odd")
         for bit, name in enumerate(self.query.odd) if odd.any() else ():
             which = (odd >> bit) & 1 == 1
-            self._n_odd[name] += int(which.sum())
-            self._note(f"{name} not understood, taken as unknown", which, places)
+            if which.any():
+                place, example = _first(batch, bit, which, places)
+                self._n_odd[name] += int(which.sum())
+                kind = f"{name} not understood, taken as unknown"
+                self.records.note(kind, place, int(which.sum()), example)
 
     def _note(self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
         if which.any():
@@ -171,7 +194,7 @@ class Batches:
         """Let the time of eligibility, or the start, replace a missing submission."""
         submit = given.get("submit", np.full(places.size, np.nan))
         by = np.zeros(places.size, np.int64)
-        for code, name in enumerate(("eligible", "start"), 1):
+        for code, name in enumerate(_SUBMISSIONS[1:], 1):
             missing = np.isnan(submit) & ~np.isnan(given.get(name, submit))
             if missing.any():
                 submit, by = np.where(missing, given[name], submit), np.where(missing, code, by)
@@ -218,7 +241,7 @@ class Batches:
                 codes, words = given[name]
                 parsed = [slurm.requested_memory(_in_slurms_form(word)) for word in words]
                 amount = np.array([each.amount for each in parsed], np.float64)[codes]
-                self._note(f"{name} not understood, taken as unknown", np.isinf(amount), places)
+                self._note_words(name, given[name], np.isinf(amount), places)
                 given[name] = np.where(np.isinf(amount), np.nan, amount)
                 # a letter in the text, as in 4Gc, precedes the unit of the mapping
                 lettered = [
@@ -232,6 +255,17 @@ class Batches:
             lost = np.isnan(times) & ~np.isnan(given[name])
             self._note(f"{name} of a job without processors or nodes, unknown", lost, places)
             given[name] = given[name] * times
+
+    def _note_words(
+        self, name: str, given: Words, odd: NDArray[np.bool_], places: NDArray[np.int64]
+    ) -> None:
+        if odd.any():
+            first = np.flatnonzero(odd)[np.argmin(places[odd])]
+            kind, example = (
+                f"{name} not understood, taken as unknown",
+                given.words[given.codes[first]],
+            )
+            self.records.note(kind, int(places[first]), int(odd.sum()), example)
 
     def _state(self, state: Words, places: NDArray[np.int64]) -> dict[str, Any]:
         """Return the status, and the states: in the words of Slurm if they have a meaning."""
@@ -298,6 +332,14 @@ def _gathered(batches: Any) -> Iterator[Any]:
             some = []
     if some:
         yield pa.concat_batches(some)
+
+
+def _first(
+    batch: Any, bit: int, which: NDArray[np.bool_], places: NDArray[np.int64]
+) -> tuple[int, str]:
+    """Return the first of some places, and what is not understood there, by its bit of `_odd`."""
+    first = int(np.flatnonzero(which)[np.argmin(places[which])])
+    return int(places[first]), batch.column("_example")[first][bit].as_py() or ""
 
 
 def _positive(amount: _Numbers, otherwise: float | _Numbers = np.nan) -> _Numbers:

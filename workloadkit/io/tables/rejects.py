@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from workloadkit.intake import FILE_AT
 from workloadkit.io.files import text_chunks
-from workloadkit.io.records import Records
+from workloadkit.io.records import FILE_AT, Records
 from workloadkit.io.tables.parts import Part
 
 _KINDS = {

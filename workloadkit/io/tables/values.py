@@ -56,6 +56,8 @@ def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Convers
     value = mapping.fields[name]
     if kind == '"NULL"':  # of a column that no part has
         raw, kind = f"CAST({raw} AS VARCHAR)", "VARCHAR"
+    if kind == "JSON":  # a text without its quotes
+        raw, kind = f"({raw}->>'$')", "VARCHAR"
     if name in WORDS:
         return Conversion(_unless_unknown(_word(raw, kind), f"{raw}::VARCHAR", value, kind))
     if name in MEMORY and value.unit == "suffix":
@@ -66,8 +68,9 @@ def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Convers
         known = _duration(mapping, name, raw, kind)
     else:
         known = _number(raw, kind)
-        if kind not in ("VARCHAR", "JSON") and not _is_number(kind):
-            raise mapping.error(f"fields.{name}", f"has the type {kind}, which is not a number")
+        if kind != "VARCHAR" and not _is_number(kind):
+            why = f"has the type {kind[:40]}, which is not a number"
+            raise mapping.error(f"fields.{name}", why, value.sql)
         factor = (KILOBYTES | JOULES).get(value.unit, 1.0)
         known = known if factor == 1 else f"{known} * {factor!r}::DOUBLE"
     present = f"{raw} IS NOT NULL"
@@ -139,8 +142,8 @@ def _time(mapping: TableMapping, name: str, raw: str, kind: str) -> str:
         since = f"{_number(raw, kind)} * {SECONDS[value.unit]!r}::DOUBLE"
         return f"({origin(mapping)!r}::DOUBLE + {since})"
     if kind != "VARCHAR":
-        what = f"has the type {kind} and no unit; give unit = one of {', '.join(SECONDS)}"
-        raise mapping.error(f"fields.{name}", what)
+        what = f"has the type {kind[:40]} and no unit; give unit = one of {', '.join(SECONDS)}"
+        raise mapping.error(f"fields.{name}", what, value.sql)
     if value.format:
         parsed = f"try_strptime({raw}, {text(value.format)})"
         local = f"(epoch_us({parsed}) / 1e6)"
@@ -202,9 +205,8 @@ def _duration(mapping: TableMapping, name: str, raw: str, kind: str) -> str:
         return f"{_number(raw, kind)} * {SECONDS[unit]!r}::DOUBLE"
     wrong = f"unit = {unit}, and" if unit else "no unit;"
     units = ", ".join((*SECONDS, "clock"))
-    raise mapping.error(
-        f"fields.{name}", f"has {wrong} the type {kind}; give unit = one of {units}"
-    )
+    why = f"has {wrong} the type {kind[:40]}; give unit = one of {units}"
+    raise mapping.error(f"fields.{name}", why, mapping.fields[name].sql)
 
 
 def _clock(raw: str) -> str:
