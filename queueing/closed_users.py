@@ -111,6 +111,8 @@ class _Users(ModelResult):
             lam, Z or S; also N for one server.
         """
         self._check_derivative(of, wrt)
+        if self.exactness.error:
+            raise QueueingError("Z depends on the response; derivatives need a number")
         lam, N, Z, S, servers = load = self._load(np.arange(int(np.prod(self.shape))))
         more = (servers > 1) & (S > 0)
         if wrt == "servers" or (wrt == "N" and more.any()):

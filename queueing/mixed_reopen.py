@@ -20,11 +20,12 @@ from workloadkit.queueing.arguments import (
 )
 from workloadkit.queueing.closed_users import MixedResult
 from workloadkit.queueing.errors import QueueingError, QueueingWarning, quoted
-from workloadkit.queueing.probability import Probability, as_probability
+from workloadkit.queueing.probability import Probability, as_probability, as_think
 from workloadkit.queueing.product_form import EXACT, USERS, Method, closed_and_open, rules_of
 from workloadkit.queueing.reopening.laws import moment, phases, survival
 from workloadkit.queueing.reopening.thinkers import stability_rules
 from workloadkit.queueing.result import Exactness, ModelResult, Places, again
+from workloadkit.queueing.think_times import FIXED_POINT, with_think_time
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +148,7 @@ def _kind(job: str) -> str:
 def mixed(
     lam: ArrayLike,
     N: ArrayLike,
-    Z: ArrayLike,
+    Z: ArrayLike | Callable[[Any], Any],
     S: ArrayLike,
     servers: ArrayLike = 1,
     method: Method = "formula",
@@ -170,7 +171,7 @@ def mixed(
         Rate of open jobs, 0 or more; lam S < servers. At 0, Ro is the response time of a single
         open job.
     N, Z, S, servers, method
-        See `closed`.
+        See `closed`; a think time that depends on the response is one of closed users.
     p : array_like or callable, optional
         If given, open jobs may be followed by other jobs of the same user, with this probability
         (see `reopen`) and after think times with mean Z. Exact for a number, otherwise by the chain
@@ -206,11 +207,21 @@ def mixed(
     >>> print(f"{result.ppf(0.9, 'closed'):.3f} {result.ppf(0.9, 'open'):.3f}")
     6.544 8.886
     """
+    think = as_think(Z)
     if p is None:
-        found = closed_and_open(lam, N, Z, S, servers, method)
+        if think is not None:
+            rules_of(method)
+            found = replace(
+                with_think_time(closed_and_open, think, lam=lam, N=N, S=S, servers=servers),
+                exactness=FIXED_POINT,
+            )
+        else:
+            found = closed_and_open(lam, N, Z, S, servers, method)
         given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers, "p": p, "method": method}
         return replace(found, solve=partial(again, mixed, given))
     rules_of(method)
+    if think is not None:
+        raise QueueingError(f"Z is a {think}; with p it must be numbers")
     if method != "formula":
         raise QueueingError(f"method is {quoted(method)}; with p it must be 'formula'")
     return _with_successors(lam, N, Z, S, servers, p)

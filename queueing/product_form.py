@@ -1,8 +1,9 @@
 """Closed users with or without an open stream of jobs; operational phases of the mixed model."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,9 @@ from workloadkit.queueing.arguments import (
 from workloadkit.queueing.closed_users import ClosedResult, MixedResult
 from workloadkit.queueing.display import DisplayedResult
 from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.probability import as_think
 from workloadkit.queueing.result import Exactness, again
+from workloadkit.queueing.think_times import FIXED_POINT, with_think_time
 from workloadkit.queueing.users_at_servers import WHOLE_USERS, idle_share, stable
 
 if TYPE_CHECKING:
@@ -108,7 +111,7 @@ _METHODS = {
 
 def closed(
     N: ArrayLike,
-    Z: ArrayLike,
+    Z: ArrayLike | Callable[[Any], Any],
     S: ArrayLike,
     servers: ArrayLike = 1,
     method: Method = "formula",
@@ -129,10 +132,13 @@ def closed(
     N : array_like
         Number of users, 0 or more; whole for several servers. At 0, R is NaN and all other measures
         are 0.
-    Z : array_like
-        Mean think time, 0 or more. At 0, all users are always at the servers.
+    Z : array_like or callable
+        Mean think time, 0 or more. At 0, all users are always at the servers. Also a function of
+        the last response time, such as `breaks`: then the mean think time that agrees with the
+        response times is used, an approximation; if Z(r) falls somewhere, there may be none.
     S : array_like
-        Mean service time, 0 or more; above 0 if Z is 0. At 0, X is N / Z, and R, Q and U are 0.
+        Mean service time, 0 or more; above 0 if Z is 0 or a function. At 0, X is N / Z, and R, Q
+        and U are 0.
     servers : array_like, default 1
         Number of servers with a common queue.
     method : {"formula", "mva"}
@@ -171,6 +177,11 @@ def closed(
     >>> closed(N=[1, 10, 100], Z=20, S=1).R.round(6).tolist()
     [1.0, 1.643296, 80.0]
     """
+    if (think := as_think(Z)) is not None:
+        rules_of(method)
+        found = with_think_time(closed, think, N=N, S=S, servers=servers)
+        given = {"N": N, "Z": Z, "S": S, "servers": servers, "method": method}
+        return replace(found, exactness=FIXED_POINT, solve=partial(again, closed, given))
     given = {"N": N, "Z": Z, "S": S, "servers": servers}
     p = points([*USERS, *rules_of(method)], **given)
     # NaN points stay NaN

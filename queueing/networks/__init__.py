@@ -14,8 +14,11 @@ from workloadkit.queueing.networks.laws import (
     observe,
     utilization_law,
 )
-from workloadkit.queueing.networks.mean_values import mixed_mva, mva
+from workloadkit.queueing.networks.mean_values import mva
 from workloadkit.queueing.networks.model import NetworkResult
+from workloadkit.queueing.networks.open_classes import mixed_mva, open_network
+from workloadkit.queueing.networks.routing import jackson, qna, sojourn
+from workloadkit.queueing.networks.switching import SwitchingResult, class_switching
 
 __all__ = [
     "Bottleneck",
@@ -25,17 +28,23 @@ __all__ = [
     "Interval",
     "NetworkResult",
     "Observation",
+    "SwitchingResult",
     "bard_schweitzer",
     "bottleneck",
     "bounds",
     "check_operational",
+    "class_switching",
     "convolution",
     "forced_flow_law",
     "interactive_response_time",
+    "jackson",
     "linearizer",
     "littles_law",
     "mixed_mva",
     "mva",
     "observe",
+    "open_network",
+    "qna",
+    "sojourn",
     "utilization_law",
 ]

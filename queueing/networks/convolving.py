@@ -11,7 +11,7 @@ the throughputs, which makes them as flat as possible around N and prevents over
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
@@ -86,13 +86,19 @@ def convolution(
     return solved(network, convolved, words)
 
 
-def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
-    """Return X, shape (R,), and residence times, shape (R, K), of a network."""
-    X = np.zeros(model.N.size)
-    residence = np.full(model.demands.shape, np.nan)
+class _Scaled(NamedTuple):
+    """A network with present classes only, in ascending order of jobs, and scaled demands."""
+
+    order: NDArray[np.intp]
+    N: NDArray[np.int64]
+    rates: Floats
+    loads: Floats
+    stations: list[QueueStation]
+    thinking: Floats
+
+
+def _scaled(model: NetworkPoint) -> _Scaled:
     present = np.flatnonzero(model.N > 0)
-    if not present.size:
-        return X, residence
     order = present[np.argsort(model.N[present], kind="stable")]  # the longest axis last
     N = model.N[order].astype(int)
     demands = model.demands[order]
@@ -102,18 +108,32 @@ def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
     stations = [QueueStation(loads[:, k], model.speeds.get(int(k), np.ones(1))) for k in queues]
     _hold_size(N, stations)
     delay = model.Z[order] + demands[:, model.delays].sum(axis=1)
-    thinking = _delay(rates * delay, N)
+    return _Scaled(order, N, rates, loads, stations, _delay(rates * delay, N))
+
+
+def _together(alone: Floats, others: Floats) -> Floats:
+    """Return the probabilities of the numbers at a station, by its constants and the others'."""
+    both = alone * others[(slice(None, None, -1),) * alone.ndim]
+    everything = both.sum()
+    if not everything > _LEAST:
+        raise QueueingError("demands, speeds and N give numbers out of range")
+    return both / everything
+
+
+def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
+    """Return X, shape (R,), and residence times, shape (R, K), of a network."""
+    X = np.zeros(model.N.size)
+    residence = np.full(model.demands.shape, np.nan)
+    if not model.N.any():
+        return X, residence
+    order, N, rates, _, stations, thinking = _scaled(model)
+    queues = np.flatnonzero(~model.delays)
     numbers = np.zeros((queues.size, N.size))  # mean, by station and class
     weights = thinking
     for place, others in _without_each(stations, thinking):
-        alone = _added(stations[place], _no_stations(N))
-        both = alone * others[(slice(None, None, -1),) * N.size]
-        everything = both.sum()
-        if not everything > _LEAST:
-            raise QueueingError("demands, speeds and N give numbers out of range")
+        both = _together(_added(stations[place], _no_stations(N)), others)
         numbers[place] = [
-            (both.sum(axis=tuple(d for d in range(N.size) if d != r)) @ np.arange(n + 1.0))
-            / everything
+            both.sum(axis=tuple(d for d in range(N.size) if d != r)) @ np.arange(n + 1.0)
             for r, n in enumerate(N)
         ]
         weights = _added(stations[place], others)
@@ -124,8 +144,36 @@ def convolved(model: NetworkPoint) -> tuple[Floats, Floats]:
         less = tuple(-2 if d == r else -1 for d in range(N.size))
         X[order[r]] = rates[r] * (weights[less] / last)
     residence[np.ix_(order, queues)] = numbers.T / X[order][:, None]
-    residence[np.ix_(order, np.flatnonzero(model.delays))] = demands[:, model.delays]
+    residence[np.ix_(order, np.flatnonzero(model.delays))] = model.demands[order][:, model.delays]
     return X, residence
+
+
+def numbers_at(model: NetworkPoint, station: int) -> Floats:
+    """Return the joint probabilities of the numbers of each class at a station.
+
+    The array has one axis a class, from 0 to N_r jobs.
+    """
+    shape = (model.N + 1).astype(int)
+    if not model.N.any():
+        return np.ones(tuple(shape))
+    order, N, rates, loads, stations, _ = _scaled(model)
+    elsewhere = model.delays & (np.arange(model.servers.size) != station)
+    others = _delay(rates * model.Z[order] + loads[:, elsewhere].sum(axis=1), N)
+    queues = np.flatnonzero(~model.delays).tolist()
+    for k, queue in zip(queues, stations, strict=True):
+        if k != station:
+            others = _added(queue, others)
+    if model.delays[station]:
+        alone = _delay(loads[:, station], N)
+    else:
+        alone = _added(stations[queues.index(station)], _no_stations(N))
+    return np.transpose(_together(alone, others), np.argsort(order)).reshape(tuple(shape))
+
+
+def total_at(model: NetworkPoint, station: int) -> Floats:
+    """Return the probabilities of 0, 1, ... jobs of all classes at a station."""
+    joint = numbers_at(model, station)
+    return np.bincount(np.indices(joint.shape).sum(axis=0).ravel(), joint.ravel())
 
 
 def _without_each(

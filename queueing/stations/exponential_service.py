@@ -21,8 +21,8 @@ from workloadkit.queueing.arguments import (
 )
 from workloadkit.queueing.errors import QueueingError, quoted
 from workloadkit.queueing.result import Exactness, ModelResult, Places, again
-from workloadkit.queueing.truncated_poisson import all_think
 from workloadkit.queueing.users_at_servers import idle_share, stable, steps
+from workloadkit.queueing.waits import erlang_c
 
 # Common parts of open stations.
 
@@ -194,7 +194,7 @@ class _Servers(_Memoryless):
         lam, S = p["lam"], p["S"]
         servers = p.get("servers", np.ones(lam.shape))
         idle = idle_share(lam, S, servers)
-        p_wait = _erlang_c(lam * S, servers, idle)
+        p_wait = erlang_c(lam * S, servers, idle)
         return in_one_line(lam, S, servers, p_wait * S / (servers * idle), p_wait)
 
     def _waits(self, at: Places) -> tuple[Floats, Floats]:
@@ -341,19 +341,3 @@ def mminf(lam: ArrayLike, S: ArrayLike) -> Open:
     (6.0, 2.0)
     """
     return _Unlimited.at(mminf, [bearable()], "exact, birth and death", lam=lam, S=S)
-
-
-def _erlang_c(load: Any, servers: Floats, idle: Any) -> Any:
-    """Return the probability to wait from the loss probability without a queue (Erlang's B)."""
-    shape = np.shape(load)
-    n, a = np.ravel(servers), np.ravel(np.real(load))
-    known = ~np.isnan(a)
-    lost = np.full(n.shape, np.nan)
-    lost[known] = all_think(n[known], a[known])
-    if np.iscomplexobj(load):
-        slope = np.full(n.shape, np.nan)
-        slope[known] = n[known] * all_think(n[known], a[known], -1)
-        slope += lost * (lost - 1)
-        lost = lost + 1j * slope * np.ravel(np.imag(load))
-    lost = lost.reshape(shape)
-    return lost / (idle + (1 - idle) * lost)

@@ -1,6 +1,6 @@
 """`workloadkit queueing`: models of queues with formulas."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
 from textwrap import fill
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit.analysis.queue_models import QueueingOfLog
-    from workloadkit.queueing.result import ModelResult
 
 EXAMPLES = """
 workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
@@ -71,6 +70,7 @@ def queueing(
     ] = None,
     *,
     settings: Queueing,
+    given: Mapping[str, Any],
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -104,6 +104,8 @@ def queueing(
         raise ParameterError(f"MODEL is missing; known: {', '.join(NAMES)}; or give --trace LOG")
     shares = list(settings.quantiles)
     results = list(_solved(model, words or []))
+    if "quantiles" in given:
+        results = [(result, _with_quantiles(result, table, shares)) for result, table in results]
     if plot:
         _draw([result for result, _ in results], plot, model)
     if json:
@@ -124,22 +126,34 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     network = model == "network"
     solve: Callable[..., Any] = _network if network else getattr(models, model)
     takes = signature(solve).parameters
-    grids = read_grids(words, list(takes), vectors=("demands", "servers") if network else ())
+    vectors: tuple[str, ...] = ()
+    if network:
+        several = any(word.startswith("demands=") and ";" in word for word in words)
+        vectors = ("demands", "open_demands", "servers", "lam", *(("N", "Z") if several else ()))
+    grids = read_grids(words, list(takes), vectors=vectors)
     due = [name for name, p in takes.items() if p.default is Parameter.empty]
     if missing := [name for name in due if name not in grids[0]]:
         raise ParameterError(f"{model} needs {', '.join(due)}; missing: {', '.join(missing)}")
     for grid in grids:
         with as_our_errors(), progress(f"solving {model}"):
             result = solve(**grid)
-        table = result.to_frame()
-        if not network:  # a network's table has nan as parameters of points without a solution
-            given = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
-            table = table.assign(**given)
-        yield result, table
+        if network:
+            yield from ((part, part.to_frame()) for part in (result, result.open) if part)
+            continue
+        numbers = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
+        yield result, result.to_frame().assign(**numbers)
 
 
-def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: str = "mva") -> Any:
-    """Solve a network of one class of jobs."""
+def _network(
+    demands: Any = None,
+    N: Any = None,
+    Z: Any = 0.0,
+    servers: Any = None,
+    open_demands: Any = None,
+    lam: Any = None,
+    method: str = "mva",
+) -> Any:
+    """Solve a network of closed classes, open classes, or both."""
     from workloadkit.queueing import networks
 
     methods: dict[str, Callable[..., Any]] = {
@@ -149,7 +163,24 @@ def _network(demands: Any, N: Any, Z: Any = 0.0, servers: Any = None, method: st
     }
     if method not in methods:
         raise ParameterError("method", f"is {quoted(method)}; {among(method, methods)}")
-    return methods[method](demands, N, Z, servers=servers)
+    pairs = {"demands": demands, "N": N}, {"open_demands": open_demands, "lam": lam}
+    missing = [[name for name, value in pair.items() if value is None] for pair in pairs]
+    if all(len(names) == 2 for names in missing) or any(len(names) == 1 for names in missing):
+        raise ParameterError(
+            "network needs demands and N, or open_demands and lam, or all four; missing: "
+            + ", ".join(
+                name for pair in missing if len(pair) == 1 or pair == missing[0] for name in pair
+            )
+        )
+    if lam is None:
+        return methods[method](demands, N, Z, servers=servers)
+    if method != "mva":
+        raise ParameterError("method", f"is {quoted(method)}; with lam it must be mva")
+    if open_demands.ndim == 1 and lam.size == 1:
+        lam = lam[0]
+    if demands is None:
+        return networks.open_network(open_demands, lam, servers=servers)
+    return networks.mixed_mva(demands, N, Z, open_demands, lam, servers=servers)
 
 
 def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
@@ -160,12 +191,12 @@ def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) 
     fixed = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
     if fixed:
         yield fill(", ".join(fixed), WIDTH)
-    keys = varying + [name for name in table if name == "station"]
+    keys = varying + [name for name in table if name in ("class", "station")]
     columns = {name: [str(name), *map(_text, table[name])] for name in table}
     for names in _fitting(columns, keys, [x for x in table if x not in (*given, *keys)]):
         yield ""
         yield aligned(list(zip(*(columns[name] for name in (*keys, *names)), strict=True)))
-    if not getattr(result, "shape", True) and (percentiles := _percentiles(result, shares)):
+    if not getattr(result, "shape", ()) and (percentiles := _percentiles(result, shares)):
         yield ""
         head = ["responses", *(f"{100 * share:g} %" for share in shares)]
         lines = [[f"{job} jobs", *map(_text, x)] for job, x in percentiles.items()]
@@ -187,12 +218,36 @@ def _fitting(
     yield part
 
 
-def _percentiles(result: "ModelResult", shares: list[float]) -> dict[str, list[Any]]:
-    """Percentiles of the responses by kind of job; none if the distribution is unknown."""
+def _with_quantiles(result: Any, table: "pd.DataFrame", shares: list[float]) -> "pd.DataFrame":
+    """Return the table, for a grid with the quantiles that are on the command line."""
+    with as_our_errors():
+        found = _quantiles(result, shares)
+    if not getattr(result, "shape", ()):
+        return table
+    return table.assign(
+        **{
+            f"{job} {100 * share:g} %": values
+            for job, of_job in found.items()
+            for share, values in zip(shares, of_job, strict=True)
+        }
+    )
+
+
+def _quantiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
+    """Return the quantiles of the responses by kind of job; raise if no formula is known."""
+    from workloadkit.queueing import networks
+
+    if isinstance(result, networks.NetworkResult):
+        return {"open": [networks.sojourn(result).ppf(share) for share in shares]}
+    return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
+
+
+def _percentiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
+    """Return the same, or nothing if no formula is known."""
     from workloadkit.queueing import QueueingError
 
     try:
-        return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
+        return _quantiles(result, shares)
     except QueueingError:
         return {}
 
@@ -212,10 +267,10 @@ def _as_data(model: str, results: list[Any], shares: list[float]) -> dict[str, A
             "error": dict(result.exactness.error),
             "points": table.to_dict("records"),
         }
-        if hasattr(result, "ppf"):
+        if percentiles := _percentiles(result, shares):
             answer["percentiles"] = {
                 job: dict(zip(map(str, shares), values, strict=True))
-                for job, values in _percentiles(result, shares).items()
+                for job, values in percentiles.items()
             }
         answers.append(answer)
     return plain({"model": model, "answers": answers, "provenance": {"workloadkit": __version__}})

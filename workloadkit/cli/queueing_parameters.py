@@ -33,7 +33,7 @@ def read_grids(
     known : collection of str
         The known names.
     vectors : collection of str, optional
-        Names for which a list is one value.
+        Names for which a list is one value, and lists separated by semicolons are its rows.
 
     Returns
     -------
@@ -52,8 +52,6 @@ def read_grids(
     >>> found["N"].tolist(), found["S"]
     ([1.0, 2.0, 3.0, 1.0, 2.0, 3.0], 1.0)
     """
-    import numpy as np
-
     axes: dict[str, list[Any]] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -63,8 +61,8 @@ def read_grids(
             )
         if name not in known:
             raise ParameterError(f"unknown parameter {quoted(name)}; {among(name, known)}")
-        values = _values(name, text)
-        axes.setdefault(name, []).extend([np.array(values)] if name in vectors else values)
+        values = [_vector(name, text)] if name in vectors else _values(name, text)
+        axes.setdefault(name, []).extend(values)
     size = prod(float(len(values)) for values in axes.values())
     if size > MAX_POINTS:
         raise ParameterError(f"the grid has {size:,.0f} points; the limit is {MAX_POINTS:,}")
@@ -110,6 +108,16 @@ def _combined(axes: Mapping[str, list[float]]) -> "dict[str, float | NDArray[np.
         name: values[0] if len(values) == 1 else array.ravel()
         for (name, values), array in zip(axes.items(), arrays, strict=True)
     }
+
+
+def _vector(name: str, text: str) -> "NDArray[np.float64]":
+    """Return a list as one value, or several lists as its rows."""
+    import numpy as np
+
+    rows = [[x for part in row.split(",") for x in _numbers(name, part)] for row in text.split(";")]
+    if len({len(row) for row in rows}) > 1:
+        raise ParameterError(f"{name} is {quoted(text)}; its rows must have one length")
+    return np.array(rows if len(rows) > 1 else rows[0])
 
 
 def _values(name: str, text: str) -> list[Any]:

@@ -147,7 +147,9 @@ mg1 lam S scv             constant, or with that squared coeff. of variation
 mmc lam S servers, mminf lam S, mmck lam S servers K
                           many servers, as many as jobs, K places in all
 network demands N         N users and stations of these demands; Z=0,
-                          method=mva|bard-schweitzer|linearizer
+                          method=mva|bard-schweitzer|linearizer; and, or
+                          instead, open jobs: open_demands lam; a list is one
+                          class, rows of several are separated by semicolons
 closed, mixed and reopen take servers=, too.
 """
 
@@ -167,6 +169,8 @@ reopen          lam p Z S         users who submit again [servers, method]
 PARAMETERS = """
 N=10  lam=0.1,0.5  N=1:100  lam=0.1:0.9:0.1
                       a number, several, a range, and one with its step
+"demands=0.2,0.1;0.1,0.3" N=5,5
+                      two classes of a network, by rows; N and Z by class
 p=0.5                 the probability of another job: a constant,
 p=exp:THETA           e^(-THETA r), for a response r,
 p=hyperbolic:A,B      A / (B r + 1),
