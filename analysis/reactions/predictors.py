@@ -1,6 +1,5 @@
 """Predictors of continuing a session: which quantity of a job is most informative."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from workloadkit.analysis.bootstrap import (
     totals_by_user,
 )
 from workloadkit.analysis.reactions.followed import answered, draw_users, followed_jobs
+from workloadkit.analysis.reactions.logistic import fit_logistic
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
@@ -33,6 +33,7 @@ TITLES = {
 QUANTITIES = tuple(TITLES)
 
 #: Least number of answered jobs.
+_NORMAL = 1.959963984540054  # 97.5 % quantile
 _FEWEST_JOBS = 30
 
 
@@ -242,20 +243,13 @@ def _fit(
     constant = any(np.ptp(x) == 0 for x in columns.values()) if len(jobs) else True
     if len(jobs) < _FEWEST_JOBS or constant or not 0 < stays.mean() < 1:
         return nothing
-    from statsmodels.discrete.discrete_model import Logit
-
-    x = np.column_stack([np.ones(user.size), *columns.values()])
-    clusters = {"cov_type": "cluster", "cov_kwds": {"groups": user}} if n_users > 1 else {}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # no convergence, or perfect separation
-            model = Logit(stays, x).fit(disp=0, **clusters)
-    except (np.linalg.LinAlgError, ValueError, ArithmeticError, Warning):
+    model = fit_logistic(np.column_stack([np.ones(user.size), *columns.values()]), stays, user)
+    if model is None:
         return nothing
-    low, high = model.conf_int()[1] if n_users > 1 else (np.nan, np.nan)
-    losses = _losses(stays, np.full(user.size, stays.mean())), _losses(stays, model.predict())
+    slope, half = float(model.coefficients[1]), float(model.errors[1]) * _NORMAL
+    losses = _losses(stays, np.full(user.size, stays.mean())), _losses(stays, model.probability)
     null, residual = (totals_by_user(loss, user, n_users) for loss in losses)
-    return _Model(null, residual, float(model.params[1]), (float(low), float(high)))
+    return _Model(null, residual, slope, (slope - half, slope + half))
 
 
 def _losses(stays: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
@@ -298,6 +299,12 @@ def _parts(expression: "sympy.Expr") -> "tuple[sympy.Expr, sympy.Expr]":
     return sympy.fraction(sympy.together(expression))
 
 
+def check_sympy() -> None:
+    """Check that sympy is installed, which is optional."""
+    if find_spec("sympy") is None:
+        raise QueueingError("models as formulas require sympy: pip install 'workloadkit[exact]'")
+
+
 def _leading_zeros(coefficients: list[Any]) -> int:
     return next(k for k, value in enumerate(coefficients) if value)
 
@@ -333,6 +340,7 @@ def reopen(p: str = "constant") -> Expressions:
     >>> reopen("constant").X, reopen("exponential").R
     (-lam/(p - 1), -S*(lam + theta)/(theta*(S*lam - 1)))
     """
+    check_sympy()
     import sympy
 
     lam, S, X = sympy.symbols("lam S X", positive=True)

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.symbolic.expressions import Expressions
+from workloadkit.queueing.symbolic.expressions import Expressions, check_sympy
 
 if TYPE_CHECKING:
     import sympy
@@ -38,6 +38,7 @@ def closed(N: int | float, servers: int = 1) -> Expressions:
     >>> closed(math.inf).R
     N*S - Z
     """
+    check_sympy()
     import sympy
 
     c = whole("servers", servers)
@@ -81,6 +82,7 @@ def mixed(N: int | float, servers: int = 1) -> Expressions:
     >>> one.series("Ro", "lam", 1).subs({one.Z: 0})
     2*S**2*lam + 2*S
     """
+    check_sympy()
     import sympy
 
     c = whole("servers", servers)
@@ -281,6 +283,7 @@ def network(N: int, stations: int) -> Expressions:
     >>> network(1, 2).X, network(2, 1).Q1
     (1/(D1 + D2 + Z), (4*D1**2 + 2*D1*Z)/(2*D1**2 + 2*D1*Z + Z**2))
     """
+    check_sympy()
     import sympy
     from sympy import QQ, ring
 

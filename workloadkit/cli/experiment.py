@@ -1,5 +1,6 @@
 """`workloadkit experiment`: a grid of simulations on many processes or machines."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,15 +20,18 @@ from workloadkit.cli.output import (
     print_comparison,
     print_results,
     progress,
+    report_precision,
     warn_of_calibration,
 )
 from workloadkit.errors import plural, quoted
+from workloadkit.settings import ExperimentSettings
 
 if TYPE_CHECKING:
     from workloadkit.experiments.results import Results
 
 RUN_EXAMPLES = """
 workloadkit experiment run backfill.toml --workers 4 --out results
+workloadkit experiment run backfill.toml --until 2% --baseline easy --out results
 workloadkit experiment run backfill.toml --dask tcp://head:8786 --out results
 workloadkit experiment run backfill.toml --shard 3/10 --out part3
 """
@@ -71,6 +75,17 @@ def run(
         ),
     ],
     baseline: BaselineOption = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            "--precision",
+            metavar="X%",
+            show_default=False,
+            help="Stop when all intervals of differences from the baseline are within X of its "
+            "mean: 2%. `runs` of FILE.toml is then the most.",
+        ),
+    ] = None,
     shard: Annotated[
         Any,
         typer.Option(
@@ -106,9 +121,21 @@ def run(
     check_outputs(json=json, inputs=[file])
     with executor(workers, dask=dask) as pool:
         experiment = read_experiment(file, strict=strict, trust=trust)
+        if precision is not None:
+            settings = ExperimentSettings.of(experiment.settings, {"precision": precision})
+            experiment = replace(experiment, settings=settings)
         with progress("simulations") as count:
-            results = experiment.run(out, executor=pool, shard=shard or (1, 1), progress=count)
+            results = experiment.run(
+                out,
+                executor=pool,
+                shard=shard or (1, 1),
+                progress=count,
+                baseline=baseline,
+            )
     note(f"{out}: {len(results.runs):,} of {plural(results.size, 'simulation')}")
+    chosen = experiment.settings
+    if chosen.precision is not None:
+        report_precision(results, chosen.precision, chosen.runs, baseline)
     _report(results, baseline, json)
 
 

@@ -158,6 +158,24 @@ def warn_of_calibration(results: "Results") -> None:
             write_message(f"warning: {place}: {said}")
 
 
+def report_precision(
+    results: "Results", precision: float, most: int, baseline: str | None = None
+) -> None:
+    """Report after how many runs an experiment with a precision stopped, and what it reached."""
+    from workloadkit.experiments.stopping import relative_width
+
+    runs, width = results.runs["run"].nunique(), relative_width(results, baseline)
+    several = results.runs["scheduler"].nunique() > 1
+    its = f"{baseline or results.runs['scheduler'].iloc[0]}'s mean" if several else "the mean"
+    what = f"the widest interval is within {100 * width:.2g} % of {its}"
+    if width <= precision:
+        note(f"stopped after {runs:,} of at most {most:,} runs: {what}")
+    else:
+        write_message(
+            f"warning: stopped after {runs:,} runs, the most: {what}, not {100 * precision:.3g} %"
+        )
+
+
 def print_results(results: "Results") -> None:
     """Print the means."""
     from workloadkit.analysis.formats import metric, metric_title

@@ -22,7 +22,14 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
-from workloadkit.cli.output import note, print_results, progress, warn_of_calibration, write_message
+from workloadkit.cli.output import (
+    note,
+    print_results,
+    progress,
+    report_precision,
+    warn_of_calibration,
+    write_message,
+)
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as SweepSettings
 
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
+workloadkit sweep log.swf.gz --load 0.8 --runs 500 --precision 2% --metric mean_wait
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep --metric mine:share_on_time --load 0.8
 workloadkit sweep log.swf.gz --load-by users --users-factor 1.2 --runs 10
@@ -138,6 +146,8 @@ def sweep(
             "warning: --seed makes no difference to a single run, which is the log itself"
         )
     warn_of_calibration(found)
+    if settings.precision is not None:
+        report_precision(found, settings.precision, settings.runs)
     if output:
         write(output, found.to_csv())
     if json:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -16,7 +16,7 @@ import pandas as pd
 from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, parameter, quoted
+from workloadkit.errors import ParameterError, among, parameter, quoted
 from workloadkit.executors import check_reach_workers, each_done
 from workloadkit.experiments.grid import (
     COLUMNS,
@@ -46,6 +46,7 @@ from workloadkit.experiments.results_file import (
     read_file,
     write_results,
 )
+from workloadkit.experiments.stopping import relative_width, stages
 from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
 from workloadkit.io.files import is_file
 from workloadkit.provenance import seed_of
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
 
 #: Settings that are the same for all readings of an experiment.
-COMMON = ("load_by", "metrics", "runs", "confidence", "rng")
+COMMON = ("load_by", "metrics", "runs", "precision", "confidence", "rng")
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,8 +279,9 @@ class Experiment(Displayed):
         executor: "Executor | None" = None,
         shard: tuple[int, int] = (1, 1),
         progress: Callable[[int, int], Any] | None = None,
+        baseline: str | None = None,
     ) -> Results:
-        """Run the simulations without results.
+        """Run the simulations without results; with a `precision`, until it is reached.
 
         Parameters
         ----------
@@ -296,6 +298,9 @@ class Experiment(Displayed):
             Part k of n of the tasks to run: task i is in part 1 + i mod n.
         progress : callable, optional
             Called with the numbers of finished and of all simulations.
+        baseline : str, optional
+            The scheduler from which the differences have the requested `precision`; by default
+            the first.
 
         Raises
         ------
@@ -311,10 +316,14 @@ class Experiment(Displayed):
             )
         if n_parts > 1 and self.settings.rng is None:
             raise ParameterError("the shards of an experiment require a common seed")
-        if folder is None:
-            return self._run(None, executor, shard, progress)
-        with made(Path(folder)) as place:
-            return self._run(place, executor, shard, progress)
+        if n_parts > 1 and self.settings.precision is not None:
+            raise ParameterError("shard", "and precision are both given: no part knows all runs")
+        names = self.named_schedulers
+        if baseline is not None and baseline not in names:
+            raise ParameterError("baseline", f"is {quoted(baseline)}; {among(baseline, names)}")
+        with ExitStack() as stack:
+            place = None if folder is None else stack.enter_context(made(Path(folder)))
+            return self._run(place, executor, shard, progress, baseline)
 
     def _run(
         self,
@@ -322,13 +331,35 @@ class Experiment(Displayed):
         executor: "Executor | None",
         shard: tuple[int, int],
         progress: Callable[[int, int], Any] | None,
+        baseline: str | None,
     ) -> Results:
-        """Run the simulations that are missing in the folder."""
+        """Run the simulations that are missing in the folder, in stages if there is a precision."""
         for kind, things in (("scheduler", self.named_schedulers), ("metric", self._metrics)):
             custom = {name: thing for name, thing in things.items() if is_custom(thing)}
             check_reach_workers(executor, kind, custom)
         file = None if folder is None else folder / RESULTS
-        grid, rows = self._known(file)
+        whole, rows = self._known(file)
+        precision, begun = self.settings.precision, max((cell.run + 1 for cell in rows), default=0)
+        numbers = [whole.runs] if precision is None else stages(whole.runs, begun=begun)
+        for runs in numbers:
+            grid = replace(whole, runs=runs)
+            self._run_missing(grid, rows, folder, executor, shard, progress)
+            results = results_of(grid, rows, self.settings.confidence)
+            if precision is not None and relative_width(results, baseline) <= precision:
+                break
+        return results
+
+    def _run_missing(
+        self,
+        grid: Grid,
+        rows: dict[Cell, dict[str, Any]],
+        folder: Path | None,
+        executor: "Executor | None",
+        shard: tuple[int, int],
+        progress: Callable[[int, int], Any] | None,
+    ) -> None:
+        """Add the rows that a grid lacks, and keep them."""
+        file = None if folder is None else folder / RESULTS
         part, n_parts = shard
         ours = [task for i, task in enumerate(grid.tasks) if i % n_parts == part - 1]
         missing = [rest for task in ours if (rest := without(task, rows)).schedulers]
@@ -341,7 +372,6 @@ class Experiment(Displayed):
                 n_left -= len(done)
                 if progress is not None:
                     progress(total - n_left, total)
-        return results_of(grid, rows, self.settings.confidence)
 
     @cached_property
     def _calibrating(self) -> tuple[tuple[str, float | None, int], str] | None:

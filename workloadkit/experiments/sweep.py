@@ -170,6 +170,7 @@ def sweep(
         "schedulers": results.provenance["scheduler"],
         "loads": list(loads),
         **options.recorded,
+        "runs": results.provenance["runs"],  # with a precision, fewer than the most
         "overrun": overrun_of(trace, options.overrun),
         **_size(trace, options),
         **({"users": identity_of(behaviour)} if not isinstance(behaviour, OpenUsers) else {}),

@@ -14,6 +14,7 @@ from workloadkit.errors import (
     check_number,
     quoted,
 )
+from workloadkit.parameters import read_number
 from workloadkit.settings.setting import Setting, Settings
 
 
@@ -38,6 +39,21 @@ def a_share(name: str, value: Any) -> None:
     check_number(name, value)
     if not 0 < value < 1:
         raise ParameterError(name, f"is {value:g}; it lies between 0 and 1")
+
+
+def read_share(name: str, text: str) -> float:
+    """Read a share such as 2% or 0.02.
+
+    Examples
+    --------
+    >>> read_share("precision", "2%"), read_share("precision", "0.02")
+    (0.02, 0.02)
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        return read_number(number) / (100 if number != text.strip() else 1)
+    except ValueError:
+        raise ParameterError(name, f"is {quoted(text)}; write 2% or 0.02") from None
 
 
 def a_weight(name: str, value: Any) -> None:

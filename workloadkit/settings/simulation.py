@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from workloadkit.built_in import PREDICTORS, SCHEDULERS, USERS
 from workloadkit.errors import ParameterError, check_count, parameter
 from workloadkit.parameters import Duration
-from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share
+from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share, read_share
 from workloadkit.settings.setting import Setting, Settings
 
 Oversize = Literal["error", "drop"]
@@ -42,6 +42,9 @@ Predictor = Annotated[
 
 #: What a sweep measures by default.
 MEASURED = ("mean_wait", "mean_bounded_slowdown", "utilization")
+
+#: Runs after which a requested precision is examined first.
+FIRST_LOOK = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,6 +362,20 @@ class ExperimentSettings(Placing, Measured):
             recorded="always",
         ),
     ] = 1
+    precision: Annotated[
+        float | None,
+        Setting(
+            help="Stop when all intervals are within X of the mean: 2% or 0.02. Those of the "
+            "differences from the baseline, by default the first scheduler, relative to its mean; "
+            "of a single scheduler, those of its means. --runs is then the most, at least 20.",
+            more="See `workloadkit.experiments.stopping.stages` for the rule, its source and its "
+            "coverage.",
+            metavar="X%",
+            read=str,
+            check=a_share,
+            recorded="never",  # results contain the number of runs
+        ),
+    ] = None
     confidence: Annotated[
         float,
         Setting(
@@ -370,6 +387,17 @@ class ExperimentSettings(Placing, Measured):
             recorded="always",
         ),
     ] = 0.95
+
+    def __post_init__(self) -> None:
+        """Read a precision that is a word, and check that the runs suffice for it."""
+        if isinstance(self.precision, str):
+            object.__setattr__(self, "precision", read_share("precision", self.precision))
+        super().__post_init__()
+        if self.precision is not None and self.runs < FIRST_LOOK:
+            raise ParameterError(
+                "precision",
+                f"requires {parameter('runs')}, the most that are made, of {FIRST_LOOK} or more",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
