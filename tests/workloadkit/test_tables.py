@@ -7,7 +7,9 @@ import json
 import lzma
 import tarfile
 import zipfile
+from datetime import UTC, datetime, timedelta
 from itertools import product
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -16,10 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workloadkit as wk
 from workloadkit.io.tables import convert_table, read_mapping, read_table
 from workloadkit.io.tables.engine import connect
+from workloadkit.io.tables.local_times import CHANGES
 
 TIMES = {"submit": "a", "start": "b", "end": "c"}
 SECONDS = {"times": {"unit": "s"}, "fields": TIMES}
@@ -265,6 +270,32 @@ def test_a_clock_hour_that_occurs_twice_is_the_earlier_one_and_none_is_lost(tmp_
     trace = read(tmp_path, text, mapping)
     expected = sorted(pd.Timestamp(t).timestamp() for t in utc)
     assert (trace.column("submit") + trace.header.start).tolist() == expected
+    assert [(r.kind, r.count, r.first_line, r.example) for r in trace.intake.noted] == [
+        (f"submit {CHANGES[1]}", 1, 2, texts[0]),
+        (f"submit {CHANGES[0]}", 1, 4, texts[2]),
+    ]
+
+
+@given(
+    st.sampled_from(["Europe/Paris", "America/New_York", "Australia/Lord_Howe", "UTC"]),
+    st.lists(st.datetimes(datetime(2023, 1, 1), datetime(2025, 1, 1)), min_size=1, max_size=9),
+    st.integers(0, 3),
+)
+@settings(max_examples=20)
+def test_hours_of_a_clock_change_are_counted(zone, moments, minutes):
+    changes = [datetime(2024, 3, 31, 2), datetime(2024, 10, 27, 2), datetime(2024, 11, 3, 1)]
+    moments += [change + timedelta(minutes=15 * minutes) for change in changes]
+    moments = [moment.replace(microsecond=0) for moment in moments]
+    mapping = {"times": {"zone": zone}, "fields": {"submit": "t"}}
+    trace = wk.Trace.from_frame(pd.DataFrame({"t": [f"{m}" for m in moments]}), mapping)
+    expected = [0, 0]
+    for moment in moments:
+        first, second = (moment.replace(tzinfo=ZoneInfo(zone), fold=fold) for fold in (0, 1))
+        skipped = first.astimezone(UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None) != moment
+        expected[0] += skipped
+        expected[1] += not skipped and first.utcoffset() != second.utcoffset()
+    counted = {noted.kind: noted.count for noted in trace.intake.noted}
+    assert [counted.get(f"submit {kind}", 0) for kind in CHANGES] == expected
 
 
 @pytest.mark.parametrize(
@@ -448,8 +479,8 @@ def test_frames_of_all_kinds():
     }
     mapping = {"fields": {"submit": "t", "requested_time": "d", "user": "who"}}
     frame = pd.DataFrame(columns)
-    for given in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        trace = wk.Trace.from_frame(given, mapping)
+    for made in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        trace = wk.Trace.from_frame(made, mapping)
         assert trace.column("submit").tolist() == [0, 3600]
         assert trace.column("requested_time").tolist() == [90, 30]
         assert trace.sidecar["user"].tolist() == ["al", ""]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from workloadkit.errors import WorkloadError, among
 from workloadkit.io.tables.declared import TIMES, Table, TableMapping
@@ -10,11 +10,30 @@ from workloadkit.io.tables.engine import JOINED, name, text
 from workloadkit.io.tables.expressions import Use, uses_of
 from workloadkit.io.tables.faults import Check, engine_error, fault_of
 from workloadkit.io.tables.json_columns import SEEN, check_keys, with_json_columns
+from workloadkit.io.tables.local_times import CHANGES
 from workloadkit.io.tables.parts import Part
 from workloadkit.io.tables.rows import AS_TEXT, raw_of, rows_of
-from workloadkit.io.tables.values import conversion
+from workloadkit.io.tables.values import Conversion, conversion, local_name
 
 _LONGEST = 100  # characters of an example
+
+
+#: What replaces a missing submission, in order.
+SUBMISSIONS = ("submit", "eligible", "start")
+
+_NOT_UNDERSTOOD = "not understood, taken as unknown"
+
+
+class Odd(NamedTuple):
+    """What is odd about a value: of a field or column, and how it is read."""
+
+    of: str
+    kind: str
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the value is not understood."""
+        return self.kind == _NOT_UNDERSTOOD
 
 
 @dataclass(frozen=True)
@@ -27,7 +46,7 @@ class Query:
         Columns: the fields, and `_at` (submission or what replaces it), `_place`, `_n` (rows of the
         job), `_kept`, `_odd` (bits of what is not understood), `_example` (what stands there, a
         text for each bit), `_same` (equal for repeated rows).
-    odd : tuple of str
+    odd : tuple of Odd
         What each bit of `_odd` stands for.
     fields : tuple of str
         Names of the fields.
@@ -36,7 +55,7 @@ class Query:
     """
 
     sql: str
-    odd: tuple[str, ...]
+    odd: tuple[Odd, ...]
     fields: tuple[str, ...]
     checks: tuple[Check, ...]
 
@@ -74,29 +93,60 @@ def query_of(
     expressions = {key: f"(\n{value.sql}\n)" for key, value in mapping.fields.items()}
     raw = raw_of(source.where, source.group, expressions, from_, len(numbers))
     checks = tuple(_checks(mapping, from_, of_others, differing))
-    kinds = _kinds(con, mapping, f"SELECT * EXCLUDE (_place, _odd, _n, _kept) FROM ({raw})", checks)
-    odd, values = [f"column {n}" for n in numbers], []
+    kinds = _kinds(
+        con, mapping, f"SELECT {', '.join(f'_{key}' for key in expressions)} FROM ({raw})", checks
+    )
+    made = {key: conversion(mapping, key, f"_{key}", kind) for key, kind in kinds.items()}
+    sql, odd = _sql(mapping, raw, made, numbers)
+    return Query(sql, odd, tuple(expressions), checks)
+
+
+def _sql(
+    mapping: TableMapping, raw: str, made: Mapping[str, Conversion], numbers: Sequence[str]
+) -> tuple[str, tuple[Odd, ...]]:
+    """Return the query, in steps so that nothing is computed twice, and what its bits stand for."""
+    odd = [Odd(f"column {column}", _NOT_UNDERSTOOD) for column in numbers]
     bits, texts = ["_odd"], [f"_text{i}" for i in range(len(numbers))]
-    for key in expressions:
-        made = conversion(mapping, key, f"_{key}", kinds[key])
-        if made.odd:
-            bits.append(f"CASE WHEN {made.odd} THEN {1 << len(odd)} ELSE 0 END")
-            odd.append(key)
+    locals_, values, finite = [], [], []
+    for key, of_field in made.items():
+        value, column = f"_value_{key}", name(key)
+        values.append(f"{of_field.value} AS {value}")
+        if of_field.local:
+            locals_.append(f", {of_field.local} AS {local_name(key)}")
+        finite.append(f"{value} AS {column}")
+        found = {}
+        if of_field.present:
+            finite[-1] = f"CASE WHEN isfinite({value}) THEN {value} END AS {column}"
+            is_odd = f"{of_field.present} AND NOT coalesce(isfinite({value}), false)"
+            found[_NOT_UNDERSTOOD] = is_odd
+        if of_field.change:
+            values.append(f"{of_field.change} AS _change_{key}")
+            found |= {kind: f"_change_{key} = {i}" for i, kind in enumerate(CHANGES)}
+        for kind, condition in found.items():
+            bits.append(f"CASE WHEN {condition} THEN {1 << len(odd)} ELSE 0 END")
+            odd.append(Odd(key, kind))
             texts.append(f"_{key}")
-        values.append(f"{made.value} AS {name(key)}")
-    given = ", ".join(map(name, expressions))
     examples = ", ".join(f"left(CAST({each} AS VARCHAR), {_LONGEST})" for each in texts)
-    at = ", ".join(name(n) for n in ("submit", "eligible", "start") if n in expressions)
-    same = ", ".join(name(n) for n in ("id", *TIMES) if n in expressions)
-    repeats = "id" in expressions and not source.shared_ids
+    at = ", ".join(name(n) for n in SUBMISSIONS if n in made)
+    same = ", ".join(name(n) for n in ("id", *TIMES) if n in made)
+    repeats = "id" in made and not mapping.source.shared_ids
+    with_local = f"SELECT *{''.join(locals_)} FROM ({raw})" if locals_ else raw
     sql = f"""
         SELECT _place, _n, _kept, _odd, CASE WHEN _odd <> 0 THEN [{examples}] END AS _example,
-               {given}, coalesce({at}) AS _at{f", hash({same}) AS _same" if repeats else ""}
+               {", ".join(map(name, made))}, coalesce({at}) AS _at
+               {f", hash({same}) AS _same" if repeats else ""}
         FROM (SELECT CAST(_place AS BIGINT) AS _place, CAST(_n AS BIGINT) AS _n, _kept,
-                     CAST({" + ".join(bits)} AS BIGINT) AS _odd, {", ".join([*values, *texts])}
-              FROM ({raw}))
+                     CAST({" + ".join(bits)} AS BIGINT) AS _odd,
+                     {", ".join([*finite, *dict.fromkeys(texts)])}
+              FROM (SELECT *, {", ".join(values)} FROM ({with_local})))
         ORDER BY _at, _place"""
-    return Query(sql, tuple(odd), tuple(expressions), checks)
+    return sql, tuple(odd)
+
+
+def columns_of(con: Any, mapping: TableMapping) -> set[str]:
+    """Return the columns of the table of jobs that a mapping uses."""
+    used, _ = _used(con, mapping)
+    return {use.column for uses in used.values() for use in uses}
 
 
 def _used(con: Any, mapping: TableMapping) -> tuple[dict[str, set[Use]], set[Use]]:

@@ -16,10 +16,9 @@ from workloadkit.io.records import Records
 from workloadkit.io.slurm import values as slurm
 from workloadkit.io.tables.declared import MEMORY, TIMES, WORDS, TableMapping
 from workloadkit.io.tables.parts import Part, short_names
-from workloadkit.io.tables.query import Query
+from workloadkit.io.tables.query import SUBMISSIONS, Query
 from workloadkit.record_fields import RECORD_FIELDS
 
-_SUBMISSIONS = ("submit", "eligible", "start")  # what replaces a missing submission, in order
 _AT_ONCE = 1 << 18  # rows of a batch
 _TOLERANCE = 0.5  # of run times [s]
 _MOST_STATES = 20  # that are counted one by one
@@ -112,8 +111,9 @@ class Batches:
     ) -> None:
         """Count rows without a time, those in which one is not understood by its field."""
         odd = _whole(batch, "_odd")
-        for name in (name for name in self.query.odd if name in _SUBMISSIONS):
-            bit = self.query.odd.index(name)
+        for bit, (name, _) in enumerate(self.query.odd):
+            if name not in SUBMISSIONS or not self.query.odd[bit].is_unknown:
+                continue
             which = undated & ((odd >> bit) & 1 == 1)
             if which.any():
                 place, example = _first(batch, bit, which, places)
@@ -178,13 +178,12 @@ class Batches:
 
     def _note_odd(self, batch: Any, places: NDArray[np.int64]) -> None:
         odd = _whole(batch, "_odd")
-        for bit, name in enumerate(self.query.odd) if odd.any() else ():
+        for bit, found in enumerate(self.query.odd) if odd.any() else ():
             which = (odd >> bit) & 1 == 1
             if which.any():
                 place, example = _first(batch, bit, which, places)
-                self._n_odd[name] += int(which.sum())
-                kind = f"{name} not understood, taken as unknown"
-                self.records.note(kind, place, int(which.sum()), example)
+                self._n_odd[found.of] += int(which.sum()) if found.is_unknown else 0
+                self.records.note(" ".join(found), place, int(which.sum()), example)
 
     def _note(self, kind: str, which: NDArray[np.bool_], places: NDArray[np.int64]) -> None:
         if which.any():
@@ -194,7 +193,7 @@ class Batches:
         """Let the time of eligibility, or the start, replace a missing submission."""
         submit = given.get("submit", np.full(places.size, np.nan))
         by = np.zeros(places.size, np.int64)
-        for code, name in enumerate(_SUBMISSIONS[1:], 1):
+        for code, name in enumerate(SUBMISSIONS[1:], 1):
             missing = np.isnan(submit) & ~np.isnan(given.get(name, submit))
             if missing.any():
                 submit, by = np.where(missing, given[name], submit), np.where(missing, code, by)

@@ -7,8 +7,9 @@ from workloadkit.io.records import FILE_AT
 from workloadkit.io.tables.declared import Table
 from workloadkit.io.tables.engine import FRAME, name, text
 from workloadkit.io.tables.json_columns import json_form
+from workloadkit.io.tables.local_times import utc
 from workloadkit.io.tables.parts import Part
-from workloadkit.io.tables.values import number_of_text, utc
+from workloadkit.io.tables.values import number_of_text
 
 #: Types that are read as texts in all parts, where they differ between parts.
 AS_TEXT = frozenset(("a number", "a text", "a time", "a truth value"))

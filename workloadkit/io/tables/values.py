@@ -3,10 +3,6 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import numpy as np
-
-from workloadkit.clock import Clock
-from workloadkit.header import Header
 from workloadkit.io.tables.declared import (
     DURATIONS,
     JOULES,
@@ -19,6 +15,7 @@ from workloadkit.io.tables.declared import (
     Value,
 )
 from workloadkit.io.tables.engine import text
+from workloadkit.io.tables.local_times import clock_change, utc
 
 _INTEGERS = (
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
@@ -26,7 +23,6 @@ _INTEGERS = (
 )  # fmt: skip
 _REALS = ("FLOAT", "DOUBLE")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_FIRST, _LAST = 0, 2_840_000_000  # of changes of local time, until 2059 [s since 1970]
 _HAS_OFFSET = r":\d\d([.,]\d+)? ?(Z|[+-]\d\d(:?\d\d)?|[A-Z]{3,4})$"
 
 
@@ -37,12 +33,25 @@ class Conversion(NamedTuple):
     ----------
     value : str
         Null where it is unknown.
-    odd : str
-        Condition: there is a value that is not understood; empty if there is no such value.
+    present : str
+        Condition: there is a value, which is not understood if `value` is null or infinite; empty
+        if all values are understood.
+    local : str
+        Of times without an offset: their local seconds, which `value` and `change` have as a column
+        named after the field (`local_name`).
+    change : str
+        Of such times: 0 in an hour that the clock skips, 1 in one that it repeats, else null.
     """
 
     value: str
-    odd: str = ""
+    present: str = ""
+    local: str = ""
+    change: str = ""
+
+
+def local_name(field: str) -> str:
+    """Return the name of the column of a field's local seconds."""
+    return f"_local_{field}"
 
 
 def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Conversion:
@@ -62,8 +71,9 @@ def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Convers
         return Conversion(_unless_unknown(_word(raw, kind), f"{raw}::VARCHAR", value, kind))
     if name in MEMORY and value.unit == "suffix":
         return Conversion(_unless_unknown(f"{raw}::VARCHAR", f"{raw}::VARCHAR", value, kind))
+    local, change = "", ""
     if name in TIMES:
-        known = _time(mapping, name, raw, kind)
+        known, _, local, change = _time(mapping, name, raw, kind)
     elif name in DURATIONS:
         known = _duration(mapping, name, raw, kind)
     else:
@@ -79,8 +89,10 @@ def conversion(mapping: TableMapping, name: str, raw: str, kind: str) -> Convers
     if unknown := _is_unknown(raw, kind, value):
         known = f"CASE WHEN {unknown} THEN NULL ELSE {known} END"
         present += f" AND NOT coalesce({unknown}, false)"
-    finite = f"CASE WHEN isfinite({known}) THEN {known} END"
-    return Conversion(finite, f"{present} AND ({finite}) IS NULL")
+        change = f"CASE WHEN NOT {unknown} THEN {change} END" if change else ""
+    if kind in _INTEGERS:  # all of them are understood
+        present = ""
+    return Conversion(known, present, local, change)
 
 
 def _is_number(kind: str) -> bool:
@@ -131,28 +143,37 @@ def _as_float(value: float | str) -> float | None:
     return None if isinstance(value, str) else float(value)
 
 
-def _time(mapping: TableMapping, name: str, raw: str, kind: str) -> str:
+def _time(mapping: TableMapping, name: str, raw: str, kind: str) -> Conversion:
     """Return the SQL of a time. [s since 1970, or since an unknown origin]."""
     value, times = mapping.fields[name], mapping.times
     if kind == _ZONED:
-        return f"epoch_us({raw}) / 1e6"
+        return Conversion(f"epoch_us({raw}) / 1e6")
     if kind.startswith("TIMESTAMP") or kind == "DATE":
-        return utc(f"(epoch_us({raw}::TIMESTAMP) / 1e6)", times.zone)
+        return _local_time(name, f"epoch_us({raw}::TIMESTAMP) / 1e6", times.zone)
     if value.unit and (kind == "VARCHAR" or _is_number(kind)):
         since = f"{_number(raw, kind)} * {SECONDS[value.unit]!r}::DOUBLE"
-        return f"({origin(mapping)!r}::DOUBLE + {since})"
+        return Conversion(f"({origin(mapping)!r}::DOUBLE + {since})")
     if kind != "VARCHAR":
         what = f"has the type {kind[:40]} and no unit; give unit = one of {', '.join(SECONDS)}"
         raise mapping.error(f"fields.{name}", what, value.sql)
     if value.format:
         parsed = f"try_strptime({raw}, {text(value.format)})"
         local = f"(epoch_us({parsed}) / 1e6)"
-        return local if "%z" in value.format or "%Z" in value.format else utc(local, times.zone)
+        has_zone = "%z" in value.format or "%Z" in value.format
+        return Conversion(local) if has_zone else _local_time(name, local, times.zone)
     seconds = f"(epoch_us(TRY_CAST({raw} AS TIMESTAMPTZ)) / 1e6)"
     if times.zone == "UTC":
-        return seconds
+        return Conversion(seconds)
     offset = f"regexp_matches({raw}, {text(_HAS_OFFSET)})"
-    return f"CASE WHEN {offset} THEN {seconds} ELSE {utc(seconds, times.zone)} END"
+    made = _local_time(name, seconds, times.zone)
+    value_of = f"CASE WHEN {offset} THEN {local_name(name)} ELSE {made.value} END"
+    change = f"CASE WHEN NOT {offset} THEN {made.change} END" if made.change else ""
+    return made._replace(value=value_of, change=change)
+
+
+def _local_time(name: str, local: str, zone: str) -> Conversion:
+    column = local_name(name)
+    return Conversion(utc(column, zone), "", local, clock_change(column, zone))
 
 
 def origin(mapping: TableMapping) -> float:
@@ -165,33 +186,6 @@ def origin(mapping: TableMapping) -> float:
         why = "is not a date, a time, or unknown"
         raise mapping.error("times.origin", why, mapping.times.origin) from None
     return (begin if begin.tzinfo else begin.replace(tzinfo=UTC)).timestamp()
-
-
-def utc(local: str, zone: str) -> str:
-    """Return the SQL of UTC from local seconds: the earlier one where there are two.
-
-    Skipped seconds of local time are the second of the change, as in `Clock.seconds`.
-    """
-    header = Header(("; UnixStartTime: 1", f"; TimeZoneString: {zone}"))
-    clock = Clock.between(header, _FIRST, _LAST)
-    until = clock.begins[1:] + clock.offsets[:-1]
-
-    def among(first: int, last: int) -> str:
-        if first == last:
-            begin, offset = float(clock.begins[first]), float(clock.offsets[first])
-            shifted = f"{local} - {offset!r}::DOUBLE"
-            if np.isinf(begin):
-                return shifted
-            start = f"{begin!r}::DOUBLE"  # `greatest` would ignore null
-            return f"CASE WHEN {shifted} < {start} THEN {start} ELSE {shifted} END"
-        middle = (first + last) // 2
-        bound = float(until[middle])
-        return (
-            f"CASE WHEN {local} < {bound!r}::DOUBLE THEN {among(first, middle)} "
-            f"ELSE {among(middle + 1, last)} END"
-        )
-
-    return among(0, clock.begins.size - 1)
 
 
 def _duration(mapping: TableMapping, name: str, raw: str, kind: str) -> str:
