@@ -218,7 +218,7 @@ class Trace(Displayed):
         Parameters
         ----------
         frame : DataFrame or Table
-            Its index is no column.
+            Its index is no column. Columns that the mapping does not use may have any values.
         mapping : str, path or dict
             What the columns mean, see `workloadkit.io.tables.read_table`.
         tz : str, optional
@@ -227,7 +227,10 @@ class Trace(Displayed):
         Raises
         ------
         FormatError
-            If a key of the mapping is wrong.
+            If a key of the mapping is wrong, two columns have one name, or values of a column
+            cannot be read.
+        ParameterError
+            If it is no frame, or no mapping.
         WorkloadError
             If DuckDB is not installed.
 

@@ -202,7 +202,8 @@ def assemble_from(records: Records, origin: Origin, options: ImportOptions) -> T
 def no_job(records: Records, origin: Origin) -> FormatError:
     """Return the error of records without a job."""
     left = ", ".join(repair.text(records.unit) for repair in records.left_out[:3])
-    why = f"the {origin.kind} contains no job" + (f": {left}" if left else "")
+    of = "" if origin.is_table else f"the {origin.kind} "
+    why = f"{of}contains no job" + (f": {left}" if left else "")
     return FormatError(origin.path, why)
 
 

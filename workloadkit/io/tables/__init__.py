@@ -22,12 +22,13 @@ from workloadkit.io.assemble import Origin, assemble_from
 from workloadkit.io.machine import from_dict
 from workloadkit.io.records import ImportOptions, Records
 from workloadkit.io.slurm.values import STATES
-from workloadkit.io.tables.engine import connect
+from workloadkit.io.tables.engine import FRAME, connect
 from workloadkit.io.tables.faults import fault_of, is_of_engine
+from workloadkit.io.tables.frames import arrow_of
 from workloadkit.io.tables.log import FractionError, LogWriter
 from workloadkit.io.tables.mapping import Mapped, TableMapping, mapping_names, read_mapping
-from workloadkit.io.tables.parts import Part, parts_of, with_schema
-from workloadkit.io.tables.query import Query, query_of
+from workloadkit.io.tables.parts import Part, parts_of
+from workloadkit.io.tables.query import Query, columns_of, query_of
 from workloadkit.io.tables.reading import Batches
 from workloadkit.io.tables.rejects import count_rejects
 from workloadkit.trace import Trace
@@ -147,15 +148,13 @@ def read_frame(
     frame: "pd.DataFrame | pl.DataFrame | pa.Table", mapping: Mapped, *, tz: str | None = None
 ) -> Trace:
     """Read a table of jobs in memory; see `Trace.from_frame`."""
-    import pyarrow as pa
-
     mapping, options = _with_zone(read_mapping(mapping), tz)
     if mapping.joined is not None:
         raise mapping.error("joined", "a frame is one table")
-    table = _arrow(frame)
-    part = with_schema(Part("", "the frame", "", format="frame"), table.schema)
-    con = connect([], "", frame=table.append_column("_row", pa.array(range(1, len(table) + 1))))
+    con = connect([], "")
     try:
+        table, part = arrow_of(frame, columns_of(con, mapping))
+        con.register(FRAME, table)
         batches = Batches(mapping, query_of(con, mapping, [part], []), [part])
         with _naming_fields(con, mapping, batches.query):
             for _ in batches.read(con):
@@ -163,20 +162,6 @@ def read_frame(
     finally:
         con.close()
     return assemble_from(batches.records, origin_of(mapping, [part], batches), options)
-
-
-def _arrow(frame: Any) -> "pa.Table":
-    """Return a frame as an Arrow table, with words as texts."""
-    import pyarrow as pa
-
-    if hasattr(frame, "columns") and hasattr(frame, "iloc"):  # pandas, whose index is no column
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-    else:
-        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)  # Polars
-    for i, column in enumerate(table.schema):
-        if pa.types.is_dictionary(column.type):
-            table = table.set_column(i, column.name, table[i].cast(column.type.value_type))
-    return table
 
 
 def _with_zone(

@@ -18,10 +18,8 @@ JOINED = "joined"
 FRAME = "_frame"
 
 
-def connect(paths: Iterable[str], folder: str, *, frame: Any = None) -> Any:
+def connect(paths: Iterable[str], folder: str) -> Any:
     """Return a connection that may read `paths`, and write temporary files to `folder`.
-
-    `frame` is an Arrow table that it may read as `FRAME`.
 
     Raises
     ------
@@ -45,8 +43,6 @@ def connect(paths: Iterable[str], folder: str, *, frame: Any = None) -> Any:
             "temp_directory": folder,
         }
     )
-    if frame is not None:
-        con.register(FRAME, frame)
     with suppress(duckdb.InvalidInputException):  # in notebooks that cannot show a bar
         con.execute("SET enable_progress_bar = false")
     allowed = ", ".join(text(path) for path in paths)

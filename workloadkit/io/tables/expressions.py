@@ -92,7 +92,7 @@ def columns_in(con: Any, expression: str) -> set[tuple[str, ...]]:
 
 def _tree(con: Any, query: str) -> dict[str, Any]:
     try:
-        (found,) = con.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchone()
+        ((found,),) = con.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
         parsed: dict[str, Any] = json.loads(found)
     except RecursionError:
         raise WorkloadError("it is nested too deeply") from None

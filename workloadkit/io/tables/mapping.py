@@ -112,6 +112,9 @@ def read_mapping(mapping: Mapped) -> TableMapping:
         return mapping
     if isinstance(mapping, Mapping):
         return _checked(dict(mapping), "mapping", {})
+    if not isinstance(mapping, str | os.PathLike):
+        why = "it is the name of a mapping, a TOML file, or a dict of its sections"
+        raise ParameterError("mapping", f"is {quoted(mapping)}; {why}")
     path, name = Path(mapping), os.fspath(mapping)
     if name in mapping_names():
         path = Path(str(resources(_SHIPPED) / f"{name}.toml"))
