@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloadkit.analysis import site, users, utilities
+from workloadkit.analysis import automatic, site, users, utilities
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.fits import summary as fits
 from workloadkit.analysis.load import cycles, overview
@@ -58,6 +58,7 @@ SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
     "correlations": correlation.section,
     "utilities": utilities.section,
     "users": users.section,
+    "automatic": automatic.section,
     "sessions": sessions.section,
     "session_methods": session_methods.section,
     "reactions": reactions.section,
@@ -188,7 +189,7 @@ def _is_accounted(trace: Trace) -> bool:
 def _sections_of(profile: Profile) -> tuple[str, ...]:
     """Return the names of the sections of a profile, in the order of the page."""
     if profile == "operations":
-        return (*OPERATIONS, "overview", "machine", "reading")
+        return (*OPERATIONS, "automatic", "overview", "machine", "reading")
     return tuple(SECTIONS) if profile == "research" else (*OPERATIONS, *SECTIONS)
 
 

@@ -7,6 +7,8 @@ from . import queueing as queueing
 from . import settings as settings
 from . import site as site
 from .augment import add_utility as add_utility
+from .automatic import AutomaticLimits as AutomaticLimits
+from .automatic import automatic_users as automatic_users
 from .cleaning.anomalies import Anomalies as Anomalies
 from .cleaning.anomalies import find_anomalies as find_anomalies
 from .cleaning.cleaned import Filter as Filter

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import record_fields
+from workloadkit.automatic import looks_automatic
 from workloadkit.clock import DAY, Clock
 from workloadkit.errors import WorkloadError, among
 from workloadkit.fields import BY_NAME, CANCELLED, COMPLETED, FAILED, NAMES, UNKNOWN
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
 #: Columns that every log has in addition to those of the standard: begin and end of the execution
-#: [s], and the hour of the day of the submission, 0 to 23 in the log's time zone.
-DERIVED = ("start", "end", "hour")
+#: [s]; the hour of the day of the submission, 0 to 23 in the log's time zone; and whether its user
+#: looks automatic in this log, 0 or 1.
+DERIVED = ("start", "end", "hour", "automatic")
 
 #: Columns that are points in time: seconds of the log.
 TIMES = ("submit", "eligible", "start", "end")
@@ -41,6 +43,8 @@ def column_of(trace: "Trace", name: str) -> NDArray:
         return np.asarray(trace.table("jobs")[name])
     if name == "hour":
         return _hours(trace)
+    if name == "automatic":
+        return looks_automatic(trace)
     sidecar = trace.sidecar
     if sidecar is not None and name in sidecar:
         column = sidecar[name]

@@ -280,9 +280,10 @@ class Trace(Displayed):
         name : str
             A field of the standard (`workloadkit.fields`); a column of the side-car, such as
             `account`, `qos`, `state`, `reason`, `eligible`, `gpus` or `energy`; or `start` and
-            `end` of the execution, and `hour`, the hour of the day of the submission. Unknown
-            numbers are NaN, or -1 among integers, unknown words are empty. Times are seconds of the
-            log. A name in both, such as `user`, is the number in the log; see `names`.
+            `end` of the execution, `hour`, the hour of the day of the submission, and `automatic`,
+            whether its user looks so, see `automatic_users`. Unknown numbers are NaN, or -1 among
+            integers, unknown words are empty. Times are seconds of the log.
+            A name in both, such as `user`, is the number in the log; see `names`.
 
         Raises
         ------

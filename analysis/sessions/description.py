@@ -1,5 +1,6 @@
 """Sessions and batches of users, and the think times between batches."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
+from workloadkit.analysis.automatic import in_words, named_users
 from workloadkit.analysis.distributions.marginals import (
     cumulative_shares,
     describe,
@@ -15,7 +17,8 @@ from workloadkit.analysis.distributions.marginals import (
 )
 from workloadkit.analysis.formats import duration, share
 from workloadkit.analysis.load.over_time import waits_known
-from workloadkit.analysis.section import Figure, Section, unknown_users, why_no_users
+from workloadkit.analysis.section import Figure, Section, Table, unknown_users, why_no_users
+from workloadkit.automatic import looks_automatic
 from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
@@ -214,23 +217,16 @@ def section(trace: Trace) -> Section:
         f"A session ends if the user submits no job for {duration(threshold)}. A batch is a "
         "set of overlapping jobs of a session; a think time is the pause between two batches."
     ]
+    automatic = looks_automatic(trace)
     if left_out := unknown_users(trace):
         notes += left_out
-        trace = trace.select(trace.column("user") != UNKNOWN)
+        trace, automatic = (trace.select(automatic != UNKNOWN), automatic[automatic != UNKNOWN])
     if not waits_known(trace):
         notes.append(
             "No wait time is known; batches and think times assume that jobs end their run time "
             "after submission, and are only approximate."
         )
-    labels = delimit_sessions(trace, method=_METHOD, threshold=threshold)
-    sessions = session_table(trace, labels)
-    samples = {
-        "jobs_per_session": sessions["jobs"],
-        "batches_per_session": sessions["batches"],
-        "jobs_per_batch": labels.groupby("batch").size(),
-        "length": sessions["length"],
-        "think_time": labels["think_time"].dropna(),
-    }
+    sessions, samples = _samples(trace)
     numbers = {name: describe(sample) for name, sample in samples.items()}
     single = float(np.mean(sessions["jobs"] == 1))
     finding = (
@@ -245,15 +241,39 @@ def section(trace: Trace) -> Section:
     values = {
         "n_sessions": len(sessions),
         "n_batches": int(numbers["jobs_per_batch"]["count"]),
-        "n_jobs": len(labels),
+        "n_jobs": int(sessions["jobs"].sum()),
         "single_job_sessions": single,
         **numbers,
     }
-    caption = "Sizes and times of sessions and batches."
-    table = summary_table(numbers, caption, titles=_TITLES, times=_TIMES, statistics=_STATISTICS)
+    tables = [_table(numbers, "Sizes and times of sessions and batches.")]
+    if (automatic == 1).any() and (trace.ran & (automatic == 0)).any():
+        users = in_words(named_users(trace, distinct(trace.column("user")[automatic == 1])))
+        rest = {n: describe(s) for n, s in _samples(trace.select(automatic == 0))[1].items()}
+        values["without_automatic"] = rest
+        without = _table(rest, f"The same without {users}: see Automatic users.")
+        tables.append(replace(without, name="without_automatic"))
     parameters = {"session_method": _METHOD, "session_threshold": threshold}
     figures = _figures(samples)
-    return Section("sessions", _TITLE, finding, tuple(notes), values, (table,), figures, parameters)
+    return Section(
+        "sessions", _TITLE, finding, tuple(notes), values, tuple(tables), figures, parameters
+    )
+
+
+def _samples(trace: Trace) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
+    """Return the sessions by the method "arrival", and the sizes and times of all they contain."""
+    labels = delimit_sessions(trace, method=_METHOD, threshold=THRESHOLDS[_METHOD])
+    sessions = session_table(trace, labels)
+    return sessions, {
+        "jobs_per_session": sessions["jobs"],
+        "batches_per_session": sessions["batches"],
+        "jobs_per_batch": labels.groupby("batch").size(),
+        "length": sessions["length"],
+        "think_time": labels["think_time"].dropna(),
+    }
+
+
+def _table(numbers: dict[str, dict[str, float]], caption: str) -> Table:
+    return summary_table(numbers, caption, titles=_TITLES, times=_TIMES, statistics=_STATISTICS)
 
 
 def _figures(samples: dict[str, pd.Series]) -> tuple[Figure, ...]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.automatic import ALIKE, DOMINATING
 from workloadkit.cleaning.anomaly import FLURRY, Anomaly, day_of
 from workloadkit.cleaning.cleaned import Filter
 from workloadkit.clock import DAY, Clock
@@ -60,11 +61,11 @@ class FlurryLimits:
     """
 
     days: float = 10.0
-    share: float = 0.1
+    share: float = DOMINATING
     shown: float = 0.5
     sigmas: float = 5.0
     short: float = 0.5
-    kind: float = 0.95
+    kind: float = ALIKE
 
     def scaled(self, factor: float) -> "FlurryLimits":
         """Return the limits with `days` and `share` multiplied, for sensitivity analysis."""
