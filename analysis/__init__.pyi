@@ -1,3 +1,4 @@
+from . import automatic as automatic
 from . import bootstrap as bootstrap
 from . import distributions as distributions
 from . import fits as fits
