@@ -15,10 +15,12 @@ from workloadkit.queueing.probability import breaks, exponential, hyperbolic, ta
 from workloadkit.queueing.product_form import closed, operational_phases
 from workloadkit.queueing.reopening.model import reopen
 from workloadkit.queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
+from workloadkit.queueing.transient import Transient, time_to_steady, transient
 
 __all__ = [
     "QueueingError",
     "QueueingWarning",
+    "Transient",
     "breaks",
     "closed",
     "exponential",
@@ -39,6 +41,8 @@ __all__ = [
     "service_of_jobs",
     "symbolic",
     "table",
+    "time_to_steady",
     "times_of_users",
+    "transient",
     "users_for_response",
 ]

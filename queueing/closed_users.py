@@ -9,15 +9,17 @@ import numpy as np
 from workloadkit.queueing import response_law, users_at_servers
 from workloadkit.queueing.arguments import Flags, Floats, Value, plain
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.result import ModelResult, Places
+from workloadkit.queueing.result import Places
 from workloadkit.queueing.users_at_servers import idle_share
+from workloadkit.queueing.users_in_states import all_busy, number, wait_survival
+from workloadkit.queueing.waiting import WaitingResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class _Users(ModelResult):
+class _Users(WaitingResult):
     """Closed users, with or without open jobs, at shared servers."""
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
@@ -57,6 +59,18 @@ class _Users(ModelResult):
             variance[here] = s**2 * response_law.central_moment(2, n, a)
             third[here] = s**3 * response_law.central_moment(3, n, a)
         return variance, third
+
+    def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
+        lam, N, Z, S, servers = self._load(at)
+        met = users_at_servers.others(N) if job == "closed" else N
+        found = wait_survival(t, lam, met, Z, S, servers)
+        return np.where((N > 0) | (job == "open"), found, np.nan)
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        return number(n, *self._load(at))
+
+    def _all_busy(self, at: Places) -> Floats:
+        return all_busy(*self._load(at))
 
     @staticmethod
     def _more_survival(job: Any, *load: Floats) -> Floats:

@@ -207,6 +207,7 @@ def mixed(
     >>> print(f"{result.ppf(0.9, 'closed'):.3f} {result.ppf(0.9, 'open'):.3f}")
     6.544 8.886
     """
+    numeric: Any = Z
     think = as_think(Z)
     if p is None:
         if think is not None:
@@ -216,7 +217,7 @@ def mixed(
                 exactness=FIXED_POINT,
             )
         else:
-            found = closed_and_open(lam, N, Z, S, servers, method)
+            found = closed_and_open(lam, N, numeric, S, servers, method)
         given = {"lam": lam, "N": N, "Z": Z, "S": S, "servers": servers, "p": p, "method": method}
         return replace(found, solve=partial(again, mixed, given))
     rules_of(method)
@@ -224,7 +225,7 @@ def mixed(
         raise QueueingError(f"Z is a {think}; with p it must be numbers")
     if method != "formula":
         raise QueueingError(f"method is {quoted(method)}; with p it must be 'formula'")
-    return _with_successors(lam, N, Z, S, servers, p)
+    return _with_successors(lam, N, numeric, S, servers, p)
 
 
 def _with_successors(

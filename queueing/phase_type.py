@@ -82,7 +82,7 @@ class PhaseType(DisplayedResult):
         """Return E[T^order] of the time T; the order is an integer from 1 to 20."""
         if isinstance(order, bool) or order not in range(1, _MOST_ORDER + 1):
             raise QueueingError(f"order is {quoted(order)}; it must be a whole number from 1 to 20")
-        found = np.ones(self.start.size)
+        found: Floats = np.ones(self.start.size)
         for k in range(1, order + 1):
             found = k * np.linalg.solve(-self.rates, found)
         return float(self.start @ found)

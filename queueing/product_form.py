@@ -180,9 +180,9 @@ def closed(
     if (think := as_think(Z)) is not None:
         rules_of(method)
         found = with_think_time(closed, think, N=N, S=S, servers=servers)
-        given = {"N": N, "Z": Z, "S": S, "servers": servers, "method": method}
-        return replace(found, exactness=FIXED_POINT, solve=partial(again, closed, given))
-    given = {"N": N, "Z": Z, "S": S, "servers": servers}
+        again_with = {"N": N, "Z": Z, "S": S, "servers": servers, "method": method}
+        return replace(found, exactness=FIXED_POINT, solve=partial(again, closed, again_with))
+    given: dict[str, Any] = {"N": N, "Z": Z, "S": S, "servers": servers}
     p = points([*USERS, *rules_of(method)], **given)
     # NaN points stay NaN
     measures = _solve(p["N"] * 0.0, p, method)

@@ -158,7 +158,7 @@ class ModelResult(DisplayedResult):
         # each tail uses the probability that is small there
         for here, function in ((inside & (share > 0.5), above), (inside & (share <= 0.5), below)):
             if here.any():
-                found[here] = _root(function, mean[here], (at[here], share[here]))
+                found[here] = root(function, mean[here], (at[here], share[here]))
         return plain(found)
 
     def moment(self, order: int, job: str | None = None) -> Value:
@@ -357,7 +357,7 @@ class ModelResult(DisplayedResult):
             ax.legend()
 
 
-def _root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
+def root(function: Callable[..., Floats], scale: Floats, args: tuple[Any, ...]) -> Floats:
     """Find the root of a decreasing function of time, searching on a logarithmic scale."""
     from scipy.optimize.elementwise import bracket_root, find_root
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workloadkit.queueing.arguments import (
+    Condition,
     Floats,
     count,
     missing,
@@ -62,8 +63,14 @@ def with_think_time(solve: Callable[..., Solved], think: Form, **given: ArrayLik
         If a parameter violates its condition, or several mean think times agree with the response
         times that they lead to.
     """
-    open_rules = [not_negative("lam"), stable()] if "lam" in given else []
-    rules = [positive("N"), positive("S"), count("servers"), WHOLE_USERS, *open_rules]
+    open_rules: list[Condition] = [not_negative("lam"), stable()] if "lam" in given else []
+    rules: list[Condition] = [
+        positive("N"),
+        positive("S"),
+        count("servers"),
+        WHOLE_USERS,
+        *open_rules,
+    ]
     at = points([*rules, *think.rules], **given, **think.values)
     own = {name: at[name] for name in given}
     Z = _mean_think_time(solve, own, think.with_values(at))
@@ -93,13 +100,13 @@ def _mean_think_time(
         form = think.with_values({name: value[here] for name, value in values.items()})
         return _mean(solve(Z=Z, **of_points), form) - Z
 
-    points = np.arange(places.size)
+    points_here = np.arange(float(places.size))
     low, high = _range(solve, at, think.with_values(values))
     steps = np.linspace(0, 1, _SCANNED)
-    sign = np.array([excess(low + step * (high - low), points) > 0 for step in steps])
+    sign = np.array([excess(low + step * (high - low), points_here) > 0 for step in steps])
     changes = (np.diff(sign.astype(int), axis=0) != 0).sum(axis=0)
     several = np.flatnonzero(changes > 1)
-    root = find_root(excess, (low, high), args=(points.astype(float),))
+    root = find_root(excess, (low, high), args=(points_here,))
     value = np.where(root.success, root.x, np.where(sign[0], high, low))
     value[several] = np.nan
     found.ravel()[places] = value

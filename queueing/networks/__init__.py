@@ -4,6 +4,7 @@ from workloadkit.queueing.networks.approximate import bard_schweitzer, linearize
 from workloadkit.queueing.networks.bounding import Bounds, Interval, bounds
 from workloadkit.queueing.networks.checking import CheckedLaw, CheckedLaws, check_operational
 from workloadkit.queueing.networks.convolving import convolution
+from workloadkit.queueing.networks.in_states import jobs_at
 from workloadkit.queueing.networks.laws import (
     Bottleneck,
     Observation,
@@ -38,6 +39,7 @@ __all__ = [
     "forced_flow_law",
     "interactive_response_time",
     "jackson",
+    "jobs_at",
     "linearizer",
     "littles_law",
     "mixed_mva",

@@ -173,7 +173,8 @@ def numbers_at(model: NetworkPoint, station: int) -> Floats:
 def total_at(model: NetworkPoint, station: int) -> Floats:
     """Return the probabilities of 0, 1, ... jobs of all classes at a station."""
     joint = numbers_at(model, station)
-    return np.bincount(np.indices(joint.shape).sum(axis=0).ravel(), joint.ravel())
+    total = np.indices(joint.shape).sum(axis=0).ravel()
+    return np.asarray(np.bincount(total, joint.ravel()), dtype=np.float64)
 
 
 def _without_each(

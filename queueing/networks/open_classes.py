@@ -27,6 +27,7 @@ from workloadkit.queueing.networks.model import (
     hold,
     read_network,
 )
+from workloadkit.queueing.open_share import log_sums
 from workloadkit.queueing.result import Exactness
 
 _EXACT = Exactness("exact, product form")
@@ -148,26 +149,8 @@ def open_network(
 
 
 def shared_speeds(speeds: Floats, busy: float) -> Floats:
-    """Return the speeds that closed jobs find where open jobs need `busy` of a station.
-
-    W(n) is a finite sum, and the rest, in which all servers are busy, a negative binomial tail.
-    """
-    from scipy.special import betainc, gammaln, logsumexp, xlogy
-
-    most, last = speeds.size, speeds[-1]
-    passed = np.concatenate(([0.0], np.cumsum(np.log(speeds))))  # -log F
-    share = busy / last
-    logarithm = np.empty(most + 1)
-    for n in range(most + 1):
-        m = np.arange(max(most - 1 - n, 0))
-        terms = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
-        terms += xlogy(m, busy) - passed[n + m]
-        rest = (most - 1 - n) * np.log(last) - passed[most - 1] - (n + 1) * np.log1p(-share)
-        if m.size:
-            with np.errstate(divide="ignore"):
-                rest += np.log(betainc(m.size, n + 1, share))
-        logarithm[n] = logsumexp([*terms, rest])
-    return np.exp(-np.diff(logarithm))
+    """Return the speeds that closed jobs find where open jobs need `busy` of a station."""
+    return np.exp(-np.diff(log_sums(speeds, busy, speeds.size)[0]))
 
 
 def speeds_of(servers: float) -> Floats:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.queueing.arguments import Floats, numbers
+from workloadkit.queueing.arguments import Flags, Floats, numbers
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.networks.model import (
     BEARABLE,
@@ -231,7 +231,7 @@ def _station_time(arrivals: float, S: float, servers: float) -> PhaseType:
     return PhaseType(np.array([wait, 1 - wait]), np.array([[-leaving, leaving], [0.0, -1 / S]]))
 
 
-def _without_empty(routing: Floats, entry: Floats, used: Floats) -> tuple[Floats, Floats]:
+def _without_empty(routing: Floats, entry: Floats, used: Flags) -> tuple[Floats, Floats]:
     """Return routing and first stations without stations that take no time."""
     empty = ~used
     through = np.linalg.inv(np.eye(int(empty.sum())) - routing[np.ix_(empty, empty)])

@@ -120,7 +120,7 @@ def class_switching(
         raise QueueingError(f"the shape of N is {jobs.shape}; S needs ({R},)")
     hold("N", jobs, finite_not_negative, "be finite, 0 or more")
     flat = moves.reshape(R * K, R * K)
-    used = flat.any(axis=0) | flat.any(axis=1)
+    used = np.asarray(flat.any(axis=0) | flat.any(axis=1))
     if not np.allclose(flat[used].sum(axis=1), 1, atol=1e-9):
         place = np.flatnonzero(used & (np.abs(flat.sum(axis=1) - 1) > 1e-9))[0]
         raise QueueingError(

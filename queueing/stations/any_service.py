@@ -26,6 +26,15 @@ class _AnyService(Open):
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
         raise _unknown("the distribution of response times")
 
+    def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
+        raise _unknown("the distribution of waits")
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        raise _unknown("the distribution of numbers")
+
+    def _all_busy(self, at: Places) -> Floats:
+        return np.ravel(self.p_wait)[at]
+
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         if order > 1:
             raise _unknown("moments of response times beyond the first")
@@ -45,15 +54,19 @@ class _EqualService(_AnyService):
         return plain(np.where(share <= idle_share(lam, S), S, np.maximum(found, S)))
 
     def _survival(self, t: Floats, at: Places, job: str) -> Floats:
+        S = self._at("S", at)
+        waited = self._wait_survival(np.maximum(t - S, 0), at, job)
+        return np.where((t < S) & (S > 0), 1.0 + 0.0 * waited, waited)
 
+    def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
         lam, S = self._at("lam", at).ravel(), self._at("S", at).ravel()
         with np.errstate(over="ignore"):
             t = np.divide(t.ravel(), S, out=np.full(S.shape, np.inf), where=S > 0)
-        waits = wait_survival(
-            np.maximum(t - 1, 0), np.where(S > 0, lam * S, 0.0), idle_share(lam, S)
-        )
-        found = np.where((t < 1) & (S > 0), 1.0, waits)
+        found = wait_survival(t, np.where(S > 0, lam * S, 0.0), idle_share(lam, S))
         return np.where(np.isnan(lam), np.nan, found).reshape(at.shape)
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        raise QueueingError("no formula for the distribution of numbers in M/D/1 is offered")
 
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         lam, S = self._at("lam", at), self._at("S", at)

@@ -20,8 +20,10 @@ from workloadkit.queueing.arguments import (
     points,
 )
 from workloadkit.queueing.errors import QueueingError, quoted
-from workloadkit.queueing.result import Exactness, ModelResult, Places, again
+from workloadkit.queueing.result import Exactness, Places, again
+from workloadkit.queueing.truncated_poisson import at_most
 from workloadkit.queueing.users_at_servers import idle_share, stable, steps
+from workloadkit.queueing.waiting import WaitingResult
 from workloadkit.queueing.waits import erlang_c
 
 # Common parts of open stations.
@@ -30,7 +32,7 @@ _MOST_LOAD = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class Open(ModelResult):
+class Open(WaitingResult):
     """Poisson arrivals, one queue, and servers that take jobs first come, first served.
 
     Parameters
@@ -172,6 +174,11 @@ class _Memoryless(Open):
                 -np.abs(1 - rate) * np.minimum(t, 1e300)
             )
 
+    def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
+        share, rate = self._waits(at)
+        waiting = self._in_services(t, at)
+        return np.where(share == 0, 0.0 * share, share * np.exp(-rate * waiting))
+
     def _moment(self, order: int, at: Places, job: str) -> Floats:
         share, rate = self._waits(at)
         total = np.ones(at.shape)
@@ -199,8 +206,24 @@ class _Servers(_Memoryless):
 
     def _waits(self, at: Places) -> tuple[Floats, Floats]:
         lam, S = self._at("lam", at), self._at("S", at)
-        servers = self._at("servers", at) if "servers" in self.parameters else np.ones(at.shape)
+        servers = self._servers(at)
         return np.ravel(self.p_wait)[at], servers * idle_share(lam, S, servers)
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        from scipy.special import gammaln, xlogy
+
+        load, servers = self._at("lam", at) * self._at("S", at), self._servers(at)
+        wait, idle = self._all_busy(at), idle_share(self._at("lam", at), self._at("S", at), servers)
+        below = np.minimum(n, servers - 1)
+        poisson = np.exp(xlogy(below, load) - load - gammaln(below + 1))
+        free = (1 - wait) * poisson / at_most(servers - 1, load)
+        return np.where(n < servers, free, wait * idle * (1 - idle) ** np.maximum(n - servers, 0))
+
+    def _all_busy(self, at: Places) -> Floats:
+        return np.ravel(self.p_wait)[at]
+
+    def _servers(self, at: Places) -> Floats:
+        return self._at("servers", at) if "servers" in self.parameters else np.ones(at.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +234,15 @@ class _Unlimited(_Memoryless):
 
     def _waits(self, at: Places) -> tuple[Floats, Floats]:
         return np.zeros(at.shape), np.full(at.shape, 2.0)
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        from scipy.special import gammaln, xlogy
+
+        load = self._at("lam", at) * self._at("S", at)
+        return np.exp(xlogy(n, load) - load - gammaln(n + 1))
+
+    def _all_busy(self, at: Places) -> Floats:
+        return 0.0 * self._at("lam", at)
 
     def _laws(self) -> list[tuple[Any, Any]]:
         return [(self.Q, self.X * self.R)]

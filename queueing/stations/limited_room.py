@@ -1,6 +1,6 @@
 """A station with limited capacity."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from workloadkit.queueing.arguments import Condition, Floats, Value, count
 from workloadkit.queueing.result import Places
 from workloadkit.queueing.stations.exponential_service import Open, bearable
+from workloadkit.queueing.waiting import birth_death, erlang_waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,37 @@ class _Limited(Open):
         from workloadkit.queueing._kernels.servers import limited_moments
 
         return self._where_served(at, lambda here, *p: limited_moments(order, *p))
+
+    def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
+        found = np.full(at.shape, np.nan)
+        for place, share in self._shares(at):
+            here = at == place
+            c, S = int(self._at("servers", place)), float(self._at("S", place))
+            met = share[:-1] / share[:-1].sum()
+            found[here] = erlang_waits(met, c, S, t[here])
+        return found
+
+    def _number(self, n: Floats, at: Places) -> Floats:
+        found = np.full(at.shape, np.nan)
+        for place, share in self._shares(at):
+            here = at == place
+            most = np.minimum(n[here], share.size - 1).astype(np.intp)
+            found[here] = np.where(n[here] < share.size, share[most], 0.0)
+        return found
+
+    def _all_busy(self, at: Places) -> Floats:
+        found = np.full(at.shape, np.nan)
+        for place, share in self._shares(at):
+            found[at == place] = share[int(self._at("servers", place)) :].sum()
+        return found
+
+    def _shares(self, at: Places) -> Iterator[tuple[np.intp, Floats]]:
+        """Yield points with a solution, and shares of time with 0, ..., K jobs."""
+        for place in np.unique(at):
+            lam, S, c, K = (float(self._at(x, place)) for x in ("lam", "S", "servers", "K"))
+            if not np.isnan(lam):
+                busy = np.minimum(np.arange(1.0, K + 1), c)
+                yield place, birth_death(np.full(int(K), lam * S), busy)
 
     def _where_served(self, at: Places, evaluate: Callable[..., Floats]) -> Floats:
         """Evaluate where service takes time; otherwise response times are 0."""
