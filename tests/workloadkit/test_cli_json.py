@@ -38,6 +38,7 @@ CALLS = {
     "dependencies": ("log.swf", "-o", "linked.swf"),
     "experiment merge": ("results",),
     "experiment run": ("grid.toml", "--out", "results", "--baseline", "fcfs"),
+    "info": (),
     "job": ("1", "log.swf"),
     "metasystem": ("grid.json",),
     "metrics": ("log.swf", "easy.swf"),

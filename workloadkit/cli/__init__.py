@@ -100,7 +100,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "crosscheck": ("crosscheck-models", "parameters"),
         "study": ("studies",),
     },
-    MORE: {"help": ()},
+    MORE: {"help": (), "info": ()},
 }
 
 

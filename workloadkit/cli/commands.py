@@ -293,6 +293,7 @@ class Commands(_PlainValues, typer.core.TyperGroup):
                     ("workloadkit COMMAND --help", "The options of a command, with examples."),
                     ("workloadkit --help-all", "What each command does."),
                     ("workloadkit help", "The topics: schedulers, users, formats, ..."),
+                    ("workloadkit info", "Versions and platform, to report a problem."),
                 ]
                 formatter.write_dl(rows)
 

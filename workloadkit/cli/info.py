@@ -1,0 +1,100 @@
+"""`workloadkit info`: what a report of a problem should name."""
+
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, requires, version
+
+import typer
+
+from workloadkit import __version__
+from workloadkit.cli.common import JsonOption, check_outputs, write_json
+from workloadkit.cli.executors import usable_processors
+
+EXAMPLES = """
+workloadkit info
+workloadkit info --json -
+"""
+
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"](\w+)['\"])?")
+
+#: Extras of those who work on the toolkit itself.
+_OURS = ("dev", "docs", "peers")
+
+
+def info(json: JsonOption = None) -> None:
+    """Show versions, platform, engine and extras.
+
+    A report of a problem should contain this. No name of a user, host or file is in it.
+    """
+    check_outputs(json=json)
+    found = _described()
+    if json:
+        write_json(json, found)
+    if str(json) != "-":
+        for label, value in found.items():
+            lines = (
+                [value] if isinstance(value, str) else [f"{n:<13} {v}" for n, v in value.items()]
+            )
+            for i, line in enumerate(lines):
+                typer.echo(f"{'' if i else label:<13} {line}")
+
+
+def _described() -> dict[str, str | dict[str, str]]:
+    """Return what is described, by label."""
+    packages: dict[str, str] = {}
+    extras: dict[str, str] = {}
+    for requirement in sorted(_requirements()):
+        match = _REQUIREMENT.match(requirement)
+        assert match is not None
+        name, extra = match.groups()
+        if extra is None:
+            packages[name] = _version(name) or "not installed"
+        elif extra not in _OURS:
+            hint = f"not installed: pip install 'workloadkit[{extra}]'"
+            installed = _version(name)
+            extras[extra] = f"{name} {installed}" if installed else hint
+    return {
+        "workloadkit": __version__,
+        "Python": f"{platform.python_version()}, {platform.python_implementation()}",
+        "platform": f"{platform.system()} {platform.release()}, {platform.machine()}, "
+        f"{usable_processors()} processors",
+        "engine": _engine(),
+        "settings": _settings(),
+        "packages": packages,
+        "extras": extras,
+    }
+
+
+def _requirements() -> list[str]:
+    """Return the requirements of the installed package; none where its files are just lying there."""
+    try:
+        return requires("workloadkit") or []
+    except PackageNotFoundError:
+        return []
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _engine() -> str:
+    """Return the engine that simulations run in, and what is compiled already."""
+    from workloadkit._kernels import object_code
+    from workloadkit._kernels.compile import DISABLE_JIT, lacks_compiler
+
+    if DISABLE_JIT:
+        return "plain Python: NUMBA_DISABLE_JIT is set"
+    if lacks_compiler():
+        return "plain Python: there is no compiler that is known here"
+    kept = "some kernels" if object_code.is_in_use() else "no kernel yet"
+    return f"compiled; {kept} in the cache"
+
+
+def _settings() -> str:
+    """Return the names of the environment variables that matter and are set."""
+    names = sorted(name for name in os.environ if name.startswith(("NUMBA_", "WORKLOADKIT_")))
+    return ", ".join(names) or "no variable of the environment is set"
