@@ -67,7 +67,7 @@ def _described() -> dict[str, str | dict[str, str]]:
 
 
 def _requirements() -> list[str]:
-    """Return the requirements of the installed package; none where its files are just lying there."""
+    """Return the requirements of the installed package; none where it is not installed."""
     try:
         return requires("workloadkit") or []
     except PackageNotFoundError:
