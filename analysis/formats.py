@@ -133,6 +133,32 @@ def coefficient(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # -0.0 + 0.0 is 0.0
 
 
+def limited(
+    value: float, bounds: tuple[float, float], form: Callable[[float], str] = coefficient
+) -> str:
+    """Format an estimate that was searched between bounds: at one, it is only a limit.
+
+    Examples
+    --------
+    >>> [limited(x, (0.01, 0.99)) for x in (0.7, 0.99, 0.01)]
+    ['0.70', '≥ 0.99', '≤ 0.01']
+    """
+    side = bound_met(value, bounds)
+    return f"{'≤ ' if side < 0 else '≥ ' if side else ''}{form(value)}"
+
+
+def bound_met(value: float, bounds: tuple[float, float]) -> int:
+    """Return -1 at the lower bound of a search, 1 at the upper, 0 in between; NaN is in between.
+
+    Examples
+    --------
+    >>> [bound_met(x, (1e-6, 1e3)) for x in (1e-6, 0.5, 1e3, float("nan"))]
+    [-1, 0, 1, 0]
+    """
+    low, high = bounds
+    return int(math.isclose(value, high)) - int(math.isclose(value, low))
+
+
 def upper(text: str) -> str:
     """Return a text with a capital at its begin."""
     return text[:1].upper() + text[1:]

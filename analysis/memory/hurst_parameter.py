@@ -1,5 +1,6 @@
 """Hurst parameter of a series."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import ArrayLike
 
 from workloadkit.analysis import style
+from workloadkit.analysis.formats import limited, with_interval
 from workloadkit.analysis.memory.estimators.methods import (
     BOUNDS,
     METHODS,
@@ -19,7 +21,7 @@ from workloadkit.analysis.memory.estimators.methods import (
     interval,
 )
 from workloadkit.analysis.section import AnalysisResult
-from workloadkit.errors import ParameterError, quoted
+from workloadkit.errors import ParameterError, WorkloadWarning, quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class Hurst(AnalysisResult):
         All H between 0 and 1 for which fractional Gaussian noise of this length gives such an
         estimate at the 95 % level, so the bias of the method is accounted for. NaN if there is
         none.
+    interval_at_bound : tuple of bool
+        Whether each end of the interval is the end of the range from 0 to 1, which limits it.
     n : int
         Length of the series.
     parameters : mapping of str to int
@@ -50,10 +54,16 @@ class Hurst(AnalysisResult):
     method: str
     estimate: float
     interval: tuple[float, float]
+    interval_at_bound: tuple[bool, bool]
     n: int
     parameters: Mapping[str, int]
     at_bound: bool
     points: pd.DataFrame
+
+    @property
+    def shown(self) -> str:
+        """Estimate and interval; ≤ or ≥ marks a number at a bound, which is only a limit."""
+        return hurst_in_words(self.estimate, *self.interval)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points and the fitted line on logarithmic axes.
@@ -65,7 +75,7 @@ class Hurst(AnalysisResult):
         x = points["scale"] / (2 * np.pi if method.scale == "frequency" else 1)
         size = 3 if len(points) > 100 else 7
         ax.plot(x, points["value"], ".", color=style.BLUE, ms=size, mew=0, zorder=2)
-        label = f"H = {self.estimate:.2f}"
+        label = equation(hurst_in_words(self.estimate))
         ax.plot(x, points["line"], color=style.ORANGE, label=label, zorder=3)
         if self.method == "rs":
             plot_slopes(points, ax)
@@ -111,6 +121,12 @@ def hurst(
         If the series is too short, has unknown values or is constant, the method is unknown, or it
         does not have the given parameter.
 
+    Warns
+    -----
+    WorkloadWarning
+        If the estimate is at or beyond a bound of the search, 0.01 to 0.99: the series is not
+        stationary (levels instead of increments, for example), or too short.
+
     Notes
     -----
     Mean error on fractional Gaussian noise of 2^14 values: R/S +0.03 at H = 0.5, 0 at 0.7, -0.05
@@ -136,6 +152,25 @@ def hurst(
     >>> found.method, bool(0.7 < found.estimate < 0.9), found.parameters
     ('local_whittle', True, {'bandwidth': 255})
     """
+    found = estimate_hurst(series, method, smallest=smallest, bandwidth=bandwidth)
+    if found.at_bound:
+        warnings.warn(
+            f"H is {found.shown}, at or beyond a bound of the search ({BOUNDS[0]:g} to "
+            f"{BOUNDS[1]:g}): the series is not stationary, or too short",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def estimate_hurst(
+    series: ArrayLike,
+    method: str = "local_whittle",
+    *,
+    smallest: int | None = None,
+    bandwidth: int | None = None,
+) -> Hurst:
+    """Estimate the Hurst parameter as `hurst` does, without its warning."""
     estimator = find_method(method)
     values = check_series(series)
     chosen = _chosen(estimator, method, {"smallest": smallest, "bandwidth": bandwidth})
@@ -144,15 +179,37 @@ def hurst(
     if estimator.parameter is not None:
         used = estimator.default(values.size) if chosen is None else chosen
         parameters[estimator.parameter] = used
+    low, high = interval(method, fit.estimate, values.size, chosen)
     return Hurst(
         method,
         fit.estimate,
-        interval(method, fit.estimate, values.size, chosen),
+        (low, high),
+        (low <= 0, high >= 1),
         values.size,
         parameters,
         not BOUNDS[0] < fit.estimate < BOUNDS[1],
         fit.points,
     )
+
+
+def hurst_in_words(estimate: float, low: float = np.nan, high: float = np.nan) -> str:
+    """Format H with its interval, if known; ≤ or ≥ marks a number at a bound.
+
+    Examples
+    --------
+    >>> hurst_in_words(0.7, 0.661, 0.74), hurst_in_words(0.99, 0.92, 1.0)
+    ('0.70 [0.66, 0.74]', '≥ 0.99 [0.92, ≥ 1.00]')
+    """
+
+    def form(value: float) -> str:
+        return limited(value, BOUNDS if value in BOUNDS else (0.0, 1.0))
+
+    return with_interval(estimate, low, high, form)
+
+
+def equation(number: str) -> str:
+    """Return "H = number", or "H ≥ number" for one at a bound."""
+    return f"H {number}" if number[0] in "≤≥" else f"H = {number}"
 
 
 def visible(points: pd.DataFrame) -> pd.DataFrame:

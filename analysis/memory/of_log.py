@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import coefficient, duration, upper, with_interval
+from workloadkit.analysis.formats import coefficient, duration, upper
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
 from workloadkit.analysis.memory.estimators.methods import BOUNDS, METHODS, check_series
-from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
+from workloadkit.analysis.memory.hurst_parameter import Hurst, estimate_hurst, hurst_in_words
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, takes_rng
@@ -49,8 +49,8 @@ class LongRangeDependence(AnalysisResult):
         Local Whittle estimate of the raw series.
     table : DataFrame
         One row per treatment ("raw", "cycle_removed", "detrended", "shuffled") and method:
-        `estimate`, its interval from `low` to `high`, and whether it is `at_bound`; NaN if
-        undefined.
+        `estimate`, its interval from `low` to `high`, and whether it is `at_bound`, or an end of
+        the interval is (`low_at_bound`, `high_at_bound`); NaN if undefined.
     longest : mapping of str to float
         Local Whittle estimate over the longest periods only, from n^(1/2) frequencies of the series
         without cycle (of the raw series, if that is undefined): `estimate`, `low`, `high`, and
@@ -149,12 +149,12 @@ def hurst_of(
     >>> trace = Trace.from_columns({"submit": np.cumsum(rng.integers(60, 900, 4000))})
     >>> found = hurst_of(trace, rng=1)
     >>> found.n_units, found.verdict, found.table.shape
-    (537, 'none', (36, 6))
+    (537, 'none', (36, 8))
     """
     check_trace(trace)
     counts = arrivals_per_unit(trace, unit)
     try:
-        headline = hurst(counts, HEADLINE)
+        headline = estimate_hurst(counts, HEADLINE)
     except ParameterError as error:
         raise ParameterError(f"{trace.name}, in units of {duration(unit)}: {error}") from None
     made = treatments(counts, Clock.of(trace), np.random.default_rng(rng))
@@ -226,7 +226,7 @@ def written(row: Mapping | pd.Series) -> str:
     >>> written({"estimate": 0.7, "low": 0.661, "high": 0.74})
     '0.70 [0.66, 0.74]'
     """
-    return with_interval(row["estimate"], row["low"], row["high"], coefficient)
+    return hurst_in_words(row["estimate"], row["low"], row["high"])
 
 
 def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -274,16 +274,19 @@ def _longest_periods(series: NDArray[np.float64], unit: float) -> dict[str, floa
 
 def _row(treatment: str, method: str, series: NDArray[np.float64] | ParameterError) -> dict:
     row = {"treatment": treatment, "method": method, "estimate": np.nan, "low": np.nan}
-    row |= {"high": np.nan, "at_bound": False, "why": ""}
+    row |= {"high": np.nan, "at_bound": False, "low_at_bound": False, "high_at_bound": False}
+    row |= {"why": ""}
     if isinstance(series, ParameterError):
         return row
     try:
-        found = hurst(series, method)
+        found = estimate_hurst(series, method)
     except ParameterError as error:
         return row | {"why": str(error)}
     low, high = found.interval
+    low_bound, high_bound = found.interval_at_bound
     return row | {
-        "estimate": found.estimate, "low": low, "high": high, "at_bound": found.at_bound
+        "estimate": found.estimate, "low": low, "high": high, "at_bound": found.at_bound,
+        "low_at_bound": low_bound, "high_at_bound": high_bound,
     }  # fmt: skip
 
 

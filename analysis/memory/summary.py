@@ -16,7 +16,9 @@ from workloadkit.analysis.memory.estimators.methods import (
     periodogram,
 )
 from workloadkit.analysis.memory.hurst_parameter import (
-    hurst,
+    equation,
+    estimate_hurst,
+    hurst_in_words,
     logarithmic_axes,
     plot_slopes,
     visible,
@@ -76,6 +78,8 @@ def section(trace: Trace) -> Section:
         "hurst": raw["estimate"],
         "hurst_low": raw["low"],
         "hurst_high": raw["high"],
+        "hurst_at_bound": bool(raw["at_bound"]),
+        "hurst_interval_at_bound": [bool(raw["low_at_bound"]), bool(raw["high_at_bound"])],
         "hurst_cycle_removed": treated["estimate"],
         "hurst_detrended": found.of("detrended")["estimate"],
         "hurst_shuffled": found.of("shuffled")["estimate"],
@@ -129,10 +133,12 @@ def finding(found: LongRangeDependence) -> str:
     ):
         row = rows[treatment]
         if not np.isnan(row["estimate"]):
-            number = written(row) if treatment == "cycle_removed" else coefficient(row["estimate"])
+            number = (
+                written(row) if treatment == "cycle_removed" else hurst_in_words(row["estimate"])
+            )
             estimates.append(f"{number} {words}")
     sentence = (
-        f"{opening}: H = {', '.join(estimates)}. Over periods of more than "
+        f"{opening}: {equation(', '.join(estimates))}. Over periods of more than "
         f"{duration(found.longest['period'])} only, it is {written(found.longest)}."
     )
     for treatment, words in (("cycle_removed", "without cycle"), ("raw", "for the raw arrivals")):
@@ -179,7 +185,7 @@ def plot_fits(
         )
         line = points.dropna(subset="line").sort_values("scale")
         H = points["estimate"].iloc[0]
-        label = f"{TREATMENTS[str(treatment)]}, H = {coefficient(H)}"
+        label = f"{TREATMENTS[str(treatment)]}, {equation(hurst_in_words(H))}"
         ax.plot(line["scale"], line["line"], color=colour, lw=2, label=label, zorder=3)
     if slopes:
         plot_slopes(data[data["series"] == data["series"].iloc[0]], ax)
@@ -242,7 +248,7 @@ def _figures(trace: Trace, found: LongRangeDependence) -> list[Figure]:
 
 
 def _points(treatment: str, series: np.ndarray, method: str, unit: float) -> pd.DataFrame:
-    fit = hurst(series, method)
+    fit = estimate_hurst(series, method)
     points = fit.points
     if METHODS[method].scale == "frequency":
         points = _averaged(series, points)

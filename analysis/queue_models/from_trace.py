@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import N_RESAMPLES
-from workloadkit.analysis.formats import count, duration, number, share, upper, with_interval
+from workloadkit.analysis.formats import count, duration, number, share, upper
 from workloadkit.analysis.queue_models.predictions import (
     COLUMNS,
     SERVERS,
@@ -103,9 +103,7 @@ def table_of_going_on(found: GoingOn) -> Table:
         dtype=object,
     )
     shown.index = pd.Index([f"{bin_}: {titles[bin_]}" for bin_ in data["bin"]])
-    a = with_interval(found.a, *found.a_interval, number)
-    b = with_interval(found.b, *found.b_interval, number)
-    theta = with_interval(found.theta, *found.theta_interval, number)
+    a, b, theta = (found.in_words(name) for name in ("a", "b", "theta"))
     fits = (
         f"Hyperbola a / (b r + 1): a = {a}, b = {b}; exponential e^(−θ r): θ = {theta}; published: "
         "0.8 / (0.05 r + 1); r in minutes."
@@ -330,6 +328,9 @@ def queueing_from_trace(
     table, without = predict(parameters, going_on)
     rows = {("log", ""): log_itself(jobs, parameters)}
     notes = _notes(trace, jobs, parameters)
+    if going_on.at_bound:
+        which = ", ".join(going_on.at_bound)
+        notes += (f"At a bound of the search, so only a limit: {which} of the fitted p(r).",)
     if runs:
         rows["TBUOS", ""], note = _simulated(jobs, runs, policy, of_simulations, executor)
         notes += note

@@ -1,6 +1,7 @@
 """Parameters of queueing models in a log: arrivals, users, think times, run times."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import bootstrap, style
+from workloadkit.analysis.formats import bound_met, limited, number, with_interval
 from workloadkit.analysis.reactions.continuation import curve
 from workloadkit.analysis.reactions.followed import RESPONSE_BINS
 from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
@@ -257,7 +259,8 @@ def _scv(values: "pd.Series | NDArray") -> float:
 _MINUTE = 60.0
 
 #: Range of theta in the fit. [1/min]
-_LOWEST, _HIGHEST = 1e-6, 1e3
+#: Bounds of the search for theta, in e^(-theta r) with r in minutes.
+THETA_BOUNDS = 1e-6, 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +292,23 @@ class GoingOn(AnalysisResult):
     b_interval: tuple[float, float]
     theta_interval: tuple[float, float]
     rmse: dict[str, float]
+
+    @property
+    def at_bound(self) -> tuple[str, ...]:
+        """Names of the parameters at a bound of their search, whose value is only a limit."""
+        bounds = empirical.CURVE_BOUNDS | {"theta": THETA_BOUNDS}
+        return tuple(x for x, ends in bounds.items() if bound_met(getattr(self, x), ends))
+
+    def in_words(self, name: str) -> str:
+        """Format a parameter with its interval; ≤ or ≥ marks a number at a bound."""
+        bounds = (empirical.CURVE_BOUNDS | {"theta": THETA_BOUNDS})[name]
+        low, high = getattr(self, f"{name}_interval")
+        form = partial(limited, bounds=bounds, form=number)
+        return with_interval(getattr(self, name), low, high, form)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents as plain Python values, with the parameters `at_bound`."""
+        return {**super().to_dict(), "at_bound": list(self.at_bound)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points with the curves."""
@@ -397,5 +417,5 @@ def fit_exponential(
         error = np.exp(-(10 ** log_theta[:, :, None]) * r) - p
         return (np.where(known[:, None, :], error, 0.0) ** 2).sum(axis=2)
 
-    log_theta = empirical.least_on_grid(misfit, _LOWEST, _HIGHEST, known.shape[0])
+    log_theta = empirical.least_on_grid(misfit, *THETA_BOUNDS, known.shape[0])
     return np.where(known.sum(axis=1) >= 2, 10**log_theta, np.nan)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from workloadkit.analysis.bootstrap import (
     resampled_ratios,
     totals_by_user,
 )
+from workloadkit.analysis.formats import bound_met, limited, number, with_interval
 from workloadkit.analysis.reactions.followed import (
     RESPONSE_BINS,
     answered,
@@ -25,7 +28,7 @@ from workloadkit.analysis.reactions.followed import (
 from workloadkit.analysis.reactions.service_bins import plot_points, probability_axes
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
-from workloadkit.site.empirical import PUBLISHED_A, PUBLISHED_B, fit_curve
+from workloadkit.site.empirical import CURVE_BOUNDS, PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
 
 _MINUTE, _DAY = 60.0, 86400.0
@@ -60,6 +63,21 @@ class Continuation(AnalysisResult):
     b_interval: tuple[float, float]
     rmse: float
     published_rmse: float
+
+    @property
+    def at_bound(self) -> tuple[str, ...]:
+        """Names of the parameters at a bound of their search, whose value is only a limit."""
+        return tuple(x for x, ends in CURVE_BOUNDS.items() if bound_met(getattr(self, x), ends))
+
+    def in_words(self, name: str) -> str:
+        """Format a parameter with its interval; ≤ or ≥ marks a number at a bound."""
+        low, high = getattr(self, f"{name}_interval")
+        form = partial(limited, bounds=CURVE_BOUNDS[name], form=number)
+        return with_interval(getattr(self, name), low, high, form)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents as plain Python values, with the parameters `at_bound`."""
+        return {**super().to_dict(), "at_bound": list(self.at_bound)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points with the fitted and the published curve."""

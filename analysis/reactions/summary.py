@@ -193,6 +193,7 @@ def _values(
         "fit_b": fit.b,
         "fit_b_low": fit.b_interval[0],
         "fit_b_high": fit.b_interval[1],
+        "fit_at_bound": list(fit.at_bound),
         "fit_rmse": fit.rmse,
         "published_a": PUBLISHED_A,
         "published_b": PUBLISHED_B,
@@ -206,11 +207,10 @@ def _values(
 def _fit_text(fit: Continuation) -> str:
     if np.isnan(fit.a):
         return "there are too few bins to fit a curve"
-    a = with_interval(fit.a, *fit.a_interval, number)
-    b = with_interval(fit.b, *fit.b_interval, number)
+    limits = f"; at a bound, so only a limit: {', '.join(fit.at_bound)}" if fit.at_bound else ""
     return (
-        f"a / (b r + 1) with a = {a} and b = {b} per min, published: {PUBLISHED_A} and "
-        f"{PUBLISHED_B}"
+        f"a / (b r + 1) with a = {fit.in_words('a')} and b = {fit.in_words('b')} per min, "
+        f"published: {PUBLISHED_A} and {PUBLISHED_B}{limits}"
     )
 
 

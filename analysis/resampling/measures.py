@@ -16,7 +16,7 @@ from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from workloadkit.analysis.locality.stack import mean_depths
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit
-from workloadkit.analysis.memory.hurst_parameter import Hurst, hurst
+from workloadkit.analysis.memory.hurst_parameter import Hurst, estimate_hurst
 from workloadkit.analysis.reproduction import read_table
 from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
 from workloadkit.analysis.section import AnalysisResult
@@ -116,7 +116,7 @@ def measure_log(trace: Trace) -> dict[str, float]:
 def hurst_or_none(trace: Trace, method: str) -> Hurst | None:
     """Estimate the Hurst parameter of the hourly arrivals; None if that is impossible."""
     try:
-        return hurst(arrivals_per_unit(trace, UNIT), method)
+        return estimate_hurst(arrivals_per_unit(trace, UNIT), method)
     except ParameterError:  # too few hours, or the same number of jobs in all of them
         return None
 

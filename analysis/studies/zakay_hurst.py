@@ -96,22 +96,23 @@ def estimate(log: Log, rng: "np.random.Generator") -> dict[str, Any]:
 
     from workloadkit.analysis.memory.arrivals import arrivals_per_unit, treatments
     from workloadkit.analysis.memory.estimators.methods import METHODS, check_series
-    from workloadkit.analysis.memory.hurst_parameter import hurst
+    from workloadkit.analysis.memory.hurst_parameter import estimate_hurst
     from workloadkit.clock import Clock
     from workloadkit.errors import ParameterError
 
     trace = log.read()
     counts = arrivals_per_unit(trace, UNIT)
-    found = hurst(counts, "rs")
+    found = estimate_hurst(counts, "rs")
     series = check_series(counts)
     sensitivity = [METHODS["rs"](series, smallest).estimate for smallest in OTHERS]
     treated = treatments(counts, Clock.of(trace), np.random.default_rng(0))["cycle_removed"]
+    removed = None if isinstance(treated, ParameterError) else estimate_hurst(treated).estimate
     return {
         "rs": (found.estimate, *found.interval),
         "range": (min(sensitivity), max(sensitivity)),
         "empty": float(np.mean(counts == 0)),
-        "local_whittle": hurst(counts).estimate,
-        "without_cycle": (None if isinstance(treated, ParameterError) else hurst(treated).estimate),
+        "local_whittle": estimate_hurst(counts).estimate,
+        "without_cycle": removed,
     }
 
 
@@ -156,9 +157,9 @@ def _pox(hours: "np.ndarray") -> dict[str, float]:
     """Return H by R/S, and the correlation of the points of the pox plot."""
     import numpy as np
 
-    from workloadkit.analysis.memory.hurst_parameter import hurst, visible
+    from workloadkit.analysis.memory.hurst_parameter import estimate_hurst, visible
 
-    found = hurst(hours, "rs")
+    found = estimate_hurst(hours, "rs")
     points = visible(found.points)
     near = np.corrcoef(np.log(points["scale"]), np.log(points["value"]))[0, 1]
     return {"h": found.estimate, "near": float(near)}

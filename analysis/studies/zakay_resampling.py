@@ -193,9 +193,9 @@ def pools(log: Log, reading: Reading) -> tuple["Trace", "Resampling"]:
 def _measure(trace: "Trace") -> dict[str, float]:
     from workloadkit.analysis.locality.stack import mean_depths
     from workloadkit.analysis.memory.arrivals import arrivals_per_unit
-    from workloadkit.analysis.memory.hurst_parameter import hurst
+    from workloadkit.analysis.memory.hurst_parameter import estimate_hurst
 
-    return mean_depths(trace) | {"hurst": hurst(arrivals_per_unit(trace), "rs").estimate}
+    return mean_depths(trace) | {"hurst": estimate_hurst(arrivals_per_unit(trace), "rs").estimate}
 
 
 def _joined(parts: list["pd.DataFrame"]) -> "pd.DataFrame":

@@ -19,11 +19,12 @@ from tests.oracles import queues as formulas
 from workloadkit import queueing
 from workloadkit.analysis import crosscheck
 from workloadkit.analysis.queue_models.cross_check.checking import (
-    _row,
-    _warmup,
     _warn,
     crosscheck_grids,
+    judged_row,
+    warmup_of,
 )
+from workloadkit.analysis.queue_models.cross_check.declared import find_model
 from workloadkit.analysis.queue_models.cross_check.estimates import (
     Estimate,
     GroupMeasures,
@@ -34,16 +35,16 @@ from workloadkit.analysis.queue_models.cross_check.estimates import (
     independent,
     measure_run,
     mser,
+    observe,
     quantile,
 )
 from workloadkit.analysis.queue_models.cross_check.models import (
-    _solved,
     as_again,
     as_pause,
-    find_model,
     in_words,
     simulated_users,
 )
+from workloadkit.analysis.queue_models.cross_check.points import _solved
 from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 from workloadkit.errors import ParameterError, WorkloadWarning
 from workloadkit.queueing.probability import as_probability, as_think
@@ -87,7 +88,7 @@ def test_a_series_far_from_zero():
 def schedule(submit, start, end, kind, visit):
     submit, start, end = (np.array(x, dtype=float) for x in (submit, start, end))
     return SimpleNamespace(
-        workload=SimpleNamespace(submit=submit), start=start, end=end,
+        workload=SimpleNamespace(submit=submit, procs=np.ones(submit.size)), start=start, end=end,
         columns={"kind": np.array(kind), "visit": np.array(visit)},
     )  # fmt: skip
 
@@ -97,7 +98,7 @@ def test_a_window_of_a_schedule_counted_by_hand():
     made = schedule(
         [0, 2, 3, 5, 9], [0, 4, 5, 8, 11], [4, 5, 8, 11, 12], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0]
     )
-    run = measure_run(made, 1, ("all", "open", "closed", "first"))
+    run = measure_run(observe(made, ("all", "open", "closed", "first")), 1)
     assert run.span == 7.0
     assert run.of["all"].departures == 3
     assert run.of["all"].area == 2 + 3 + 5 + 4
@@ -111,7 +112,7 @@ def test_a_window_of_a_schedule_counted_by_hand():
 
 def test_departures_at_the_end_of_the_window_count_and_those_at_its_begin_do_not():
     made = schedule([0, 2, 3, 5], [0, 2, 3, 5], [2, 5, 4, 6], [0] * 4, [0] * 4)
-    run = measure_run(made, 1, ("all",))
+    run = measure_run(observe(made, ("all",)), 1)
     assert run.of["all"].departures == 2  # at 4 and 5, not at 2 and 6
     assert run.of["all"].area == 3 + 1
 
@@ -460,13 +461,13 @@ def test_figures():
 
 
 def test_a_difference_of_just_what_is_allowed_holds():
-    rows = [_row("X", 0.0, Estimate(2.0, 0.0), 5, stated) for stated in (1.0, 0.999)]
+    rows = [judged_row("X", 0.0, Estimate(2.0, 0.0), 5, stated) for stated in (1.0, 0.999)]
     assert [row["holds"] for row in rows] == [True, False]
     assert [row["allowed"] for row in rows] == [2, pytest.approx(1.998)]
 
 
 def test_the_interval_is_of_95_percent_by_student_s_t():
-    row = _row("X", 1.0, Estimate(3.0, 0.5), 5, 0.0)
+    row = judged_row("X", 1.0, Estimate(3.0, 0.5), 5, 0.0)
     assert [row["high"] - 3, 3 - row["low"]] == pytest.approx([2.776445 * 0.5] * 2)
     assert row["z"] == pytest.approx(stats.norm.isf(stats.t.sf(4, 4)))
 
@@ -486,10 +487,10 @@ def test_twenty_independent_responses_are_enough():
 
 def test_the_warm_up_is_over_when_responses_and_gaps_have_settled():
     level, early = np.full(100, 4.0), np.repeat([0.0, 4.0], [10, 90])
-    assert _warmup([np.stack([level, early])]) == (10, True)
-    assert _warmup([np.stack([early, level])]) == (10, True)
-    assert _warmup([np.stack([level, np.arange(100.0)])]) == (50, False)
-    assert _warmup([np.stack([early, level]), np.stack([-early, level])]) == (0, True)  # the mean
+    assert warmup_of([np.stack([level, early])]) == (10, True)
+    assert warmup_of([np.stack([early, level])]) == (10, True)
+    assert warmup_of([np.stack([level, np.arange(100.0)])]) == (50, False)
+    assert warmup_of([np.stack([early, level]), np.stack([-early, level])]) == (0, True)  # the mean
 
 
 class Counting:

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.data import needs_traces, trace_path
-from workloadkit import Header, ParameterError, Trace, read_swf
+from workloadkit import Header, ParameterError, Trace, WorkloadWarning, read_swf
 from workloadkit.analysis.memory import (
     arrivals_per_unit,
     fractional_gaussian_noise,
@@ -27,6 +27,7 @@ from workloadkit.analysis.memory.of_log import (
     find_doubts,
     plot_hurst_estimates,
 )
+from workloadkit.analysis.reactions.continuation import Continuation
 from workloadkit.clock import DAY, WEEK, Clock
 
 HOUR = 3600
@@ -65,7 +66,8 @@ def test_a_spectrum_knows_no_direction_of_time(method, noise):
 def test_wavelets_are_blind_to_a_trend(noise):
     tilted = noise + np.linspace(0, 50, noise.size)
     assert hurst(tilted, "wavelet").estimate == pytest.approx(hurst(noise, "wavelet").estimate)
-    assert hurst(tilted, "rs").estimate > hurst(noise, "rs").estimate + 0.1
+    with pytest.warns(WorkloadWarning, match="at or beyond a bound"):
+        assert hurst(tilted, "rs").estimate > hurst(noise, "rs").estimate + 0.1
 
 
 @every_method
@@ -216,17 +218,33 @@ def test_series_that_have_no_hurst_parameter():
 def test_a_series_that_wanders_off_is_at_a_bound():
     walk = np.cumsum(np.random.default_rng(0).standard_normal(4096))
     for method in ("local_whittle", "whittle"):
-        found = hurst(walk, method)
+        with pytest.warns(WorkloadWarning, match=r"H is ≥ 0\.99 \[0\.9\d, ≥ 1\.00\], at or beyond"):
+            found = hurst(walk, method)
         assert found.estimate == 0.99
         assert found.at_bound
         assert found.interval[1] == 1
-    found = hurst(walk, "dfa")
+        assert found.to_dict()["interval_at_bound"] == [False, True]
+    with pytest.warns(WorkloadWarning, match=r"H is 1\.\d\d, at or beyond a bound"):
+        found = hurst(walk, "dfa")
     assert found.estimate == pytest.approx(1.5, abs=0.15)
     assert found.at_bound
     assert np.isnan(found.interval).all()
     back_and_forth = np.diff(np.random.default_rng(0).standard_normal(4096), n=2)
-    assert hurst(back_and_forth).estimate == 0.01
-    assert hurst(back_and_forth).at_bound
+    with pytest.warns(WorkloadWarning, match=r"H is ≤ 0\.01"):
+        found = hurst(back_and_forth)
+    assert found.estimate == 0.01
+    assert found.at_bound
+    assert found.interval_at_bound[0]
+
+
+def test_a_curve_fitted_at_a_bound_says_so():
+    steep = Continuation(pd.DataFrame(), 1.0, 1e3, (0.9, 1.0), (5.0, 1e3), 0.1, 0.2)
+    assert steep.at_bound == ("a", "b")
+    assert steep.in_words("a") == "≥ 1 [0.9, ≥ 1]"
+    assert steep.to_dict()["at_bound"] == ["a", "b"]
+    inside = Continuation(pd.DataFrame(), 0.8, 0.05, (0.7, 0.9), (0.04, 0.06), 0.1, 0.2)
+    assert not inside.at_bound
+    assert inside.in_words("b") == "0.05 [0.04, 0.06]"
 
 
 # How the estimators err
@@ -393,7 +411,7 @@ def test_a_week_alone_is_a_cycle(rng):
     rate = np.where(np.arange(40 * 168) % 168 < 120, 15, 2)
     found = hurst_of(arrivals(rng.poisson(rate), rng), rng=1)
     assert found.verdict == "cycle"
-    assert "is due to the daily and weekly cycle: H = 0." in long_memory.finding(found)
+    assert "is due to the daily and weekly cycle: H ≥ 0.99 [" in long_memory.finding(found)
 
 
 def test_a_trend_is_no_long_memory(rng):
@@ -586,7 +604,8 @@ def test_four_days_are_enough_for_a_daily_cycle():
 
 
 def test_two_is_the_least_that_can_be_chosen(noise):
-    assert hurst(noise, bandwidth=2).parameters == {"bandwidth": 2}
+    with pytest.warns(WorkloadWarning, match=r"H is ≤ 0\.01 \[≤ 0\.00"):
+        assert hurst(noise, bandwidth=2).parameters == {"bandwidth": 2}
     chosen = hurst(noise, "aggregated_variance", smallest=2)
     assert chosen.estimate == hurst(noise, "aggregated_variance").estimate
     assert hurst(noise, "whittle").parameters == {}

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles import long_memory as oracle
 from tests.small_logs import logs, trace_of
-from workloadkit.analysis.memory import arrivals_per_unit, fractional_gaussian_noise, hurst
+from workloadkit.analysis.memory import arrivals_per_unit, fractional_gaussian_noise
 from workloadkit.analysis.memory.arrivals import autocovariance, without_cycle
+from workloadkit.analysis.memory.hurst_parameter import estimate_hurst
 from workloadkit.clock import Clock
 
 PARAMETERS = [0.2, 0.5, 0.6, 0.75, 0.9, 0.99]
@@ -66,7 +67,7 @@ def are_a_factor_apart(sizes):
     ids=["aggregated_variance", "absolute_moments", "dfa"],
 )
 def test_blocks_and_boxes(series, method, point, estimate):
-    found = hurst(series, method)
+    found = estimate_hurst(series, method)
     sizes = found.points["scale"].astype(int).tolist()
     values = [point(standard(series), size) for size in sizes]
     np.testing.assert_allclose(found.points["value"], values, rtol=1e-9)
@@ -77,7 +78,7 @@ def test_blocks_and_boxes(series, method, point, estimate):
 
 
 def test_rescaled_range(series):
-    found = hurst(series, "rs")
+    found = estimate_hurst(series, "rs")
     n = len(series)
     points = []
     for size, ours in found.points.groupby("scale")["value"]:
@@ -91,7 +92,7 @@ def test_rescaled_range(series):
 
 
 def test_periodogram(series):
-    found = hurst(series, "periodogram")
+    found = estimate_hurst(series, "periodogram")
     m = found.parameters["bandwidth"]
     assert m == len(series) // 20
     frequencies = [oracle.frequency(j, len(series)) for j in range(1, m + 1)]
@@ -103,14 +104,14 @@ def test_periodogram(series):
 
 
 def test_regression_on_the_lowest_frequencies(series):
-    found = hurst(series, "gph")
+    found = estimate_hurst(series, "gph")
     m = int(len(series) ** 0.65)
     assert found.parameters == {"bandwidth": m}
     assert found.estimate == pytest.approx(oracle.gph(standard(series), m), abs=1e-7)
 
 
 def test_local_whittle(series):
-    found = hurst(series)
+    found = estimate_hurst(series)
     m = int(len(series) ** (2 / 3))
     assert found.parameters == {"bandwidth": m}
     expected = min(oracle.local_whittle(standard(series), m), 0.99)
@@ -118,7 +119,7 @@ def test_local_whittle(series):
 
 
 def test_whittle(series):
-    found = hurst(series, "whittle")
+    found = estimate_hurst(series, "whittle")
     x = standard(series)
     assert abs(oracle.whittle(x, [k / 20 for k in range(1, 20)]) - found.estimate) <= 0.05
     if not found.at_bound:
@@ -127,7 +128,7 @@ def test_whittle(series):
 
 
 def test_wavelets(series):
-    found = hurst(series, "wavelet")
+    found = estimate_hurst(series, "wavelet")
     smallest = found.parameters["smallest"]
     octaves = oracle.wavelet_energies(standard(series))
     expected = {scale: energy for scale, energy, _ in octaves if scale >= smallest}

@@ -15,13 +15,14 @@ from workloadkit.cli.configuration import words
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import note, progress
-from workloadkit.cli.queueing_parameters import read_grids
+from workloadkit.cli.queueing_parameters import read_arrays, read_grids
 from workloadkit.settings import Crosscheck
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from workloadkit.analysis.queue_models.cross_check.everything import CrossCheckOfAll
     from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 
 EXAMPLES = """
@@ -29,31 +30,37 @@ workloadkit crosscheck mm1 lam=0.5 S=1
 workloadkit crosscheck closed N=1,5,20 Z=5 S=1 servers=2 --plot closed.svg
 workloadkit crosscheck mixed lam=0.3 N=1:10 Z=5 S=1 --workers 4
 workloadkit crosscheck reopen lam=0.1:0.9:0.2 Z=1 S=1 p=exp:1 p=zakay
-workloadkit crosscheck reopen lam=0.8 p=0.1 Z=5 S=1 --jobs 1000000
+workloadkit crosscheck all --workers 2
+workloadkit crosscheck mmc lam=2.2 S=1 servers=3 --write DIR --runs 10
+workloadkit crosscheck --judge DIR
 """
 
 #: The names of the models.
-MODELS = ("mm1", "poisson", "mmc", "sites", "md1", "closed", "think", "mixed", "reopen")
+MODELS = (
+    *("all", "mm1", "poisson", "mmc", "sites", "mminf", "mmck", "md1", "mg1", "closed", "think"),
+    *("mixed", "reopen", "mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva"),
+)
 
 
 @with_settings()
 def crosscheck(
     model: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="MODEL",
             show_default=False,
             autocompletion=words(*MODELS),
-            help="Model, see `workloadkit help crosscheck-models`.",
+            help="Model, see `workloadkit help crosscheck-models`; or all.",
         ),
-    ],
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="NAME=VALUE...",
             show_default=False,
             help="Parameters: arrival rate lam, closed users N, mean think time Z, mean service "
-            "time S, servers, probability of another job p, and the method of the theory.",
+            "time S, servers, probability of another job p, and the method of the theory; of "
+            "networks, arrays such as demands=0.6,1/0.3,2.",
         ),
     ] = None,
     *,
@@ -62,6 +69,22 @@ def crosscheck(
     plot: Annotated[
         Path | None,
         figure_option("differences, and the response time over a parameter that varies"),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Write the jobs for another simulator (SWF and Batsim) and the expected values.",
+        ),
+    ] = None,
+    judge: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Judge the schedules that it wrote there, run-01.schedule.swf or run-01_jobs.csv.",
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:
@@ -72,13 +95,23 @@ def crosscheck(
     the error that an approximation states. Rows without a stated error are not judged. Exit 1 if a
     difference is larger than allowed.
     """
-    from workloadkit.analysis.queue_models.cross_check.checking import crosscheck_grids
-    from workloadkit.analysis.queue_models.cross_check.models import find_model
-
     check_outputs(plot, json=json)
-    grids = read_grids(parameters or [], find_model(model).known)
-    with executor(workers) as pool, progress(f"simulating {model}") as count:
-        found = crosscheck_grids(model, grids, settings, executor=pool, progress=count)
+    if (model is None) != (judge is not None) or (judge and (parameters or write)):
+        raise typer.BadParameter("give a model, or --judge DIR alone")
+    if model == "all":
+        if parameters or write:
+            raise typer.BadParameter(
+                "all models have points of their own: no parameters, no --write"
+            )
+        found: CrossCheck | CrossCheckOfAll | None = _check_all(settings, workers)
+    elif judge is not None:
+        from workloadkit.analysis.queue_models.cross_check.others import judge_schedules
+
+        found = judge_schedules(judge)
+    else:
+        found = _check(str(model), parameters or [], settings, workers, write)
+    if found is None:
+        return
     if json:
         write_json(json, found.to_dict())
     if plot:
@@ -89,8 +122,60 @@ def crosscheck(
         raise typer.Exit(1)
 
 
-def _show(found: "CrossCheck") -> None:
+def _check(
+    model: str, words: list[str], settings: Crosscheck, workers: int, write: Path | None
+) -> "CrossCheck | None":
+    """Compare one model; or write its jobs, and return nothing."""
+    from workloadkit.analysis.queue_models.cross_check.checking import crosscheck_grids
+    from workloadkit.analysis.queue_models.cross_check.declared import find_model
+    from workloadkit.analysis.queue_models.cross_check.others import write_crosscheck
+
+    declared = find_model(model)
+    if declared.arrays:
+        grids = [read_arrays(words, declared.known)] if words else [dict(declared.example)]
+    else:
+        grids = read_grids(words, declared.known)
+    if write is not None:
+        if len(grids) > 1:
+            raise typer.BadParameter("the parameters form a grid; --write takes one point")
+        note(f"wrote {write_crosscheck(model, write, settings, **grids[0])} and its runs")
+        return None
+    with executor(workers) as pool, progress(f"simulating {model}") as count:
+        return crosscheck_grids(model, grids, settings, executor=pool, progress=count)
+
+
+def _check_all(settings: Crosscheck, workers: int) -> "CrossCheckOfAll":
+    from workloadkit.analysis.queue_models.cross_check.everything import crosscheck_all
+
+    with executor(workers) as pool, progress("simulating all models") as count:
+        return crosscheck_all(settings=settings, executor=pool, progress=count)
+
+
+def _show_all(found: "CrossCheckOfAll") -> None:
+    """Print a line for each model, and the verdict."""
+    made = found.checks[0].simulation
+    typer.echo(f"each model at one point: {made['runs']} runs of {made['jobs']:,} jobs or fewer\n")
+    typer.echo(f"{'model':<16}{'measures':>8}  {'worst':<10}{'z':>6}{'of allowed':>12}  theory")
+    for row in found.table.to_dict("records"):
+        z = f"{row['z']:+.1f}".replace("-", "−")
+        words = row["exactness"] if row["holds"] else "differs"
+        line = (
+            f"{row['model']:<16}{row['measures']:>8}  {row['worst']:<10}{z:>6}"
+            f"{row['used']:>11.0%}  {words}"
+        )
+        typer.echo(line if len(line) <= 80 else f"{line[:79]}…")
+    failed = int((~found.table["holds"]).sum())
+    verdict = f"differ for {failed}" if failed else "agree for all"
+    typer.echo(f"\ntheory and simulation {verdict} of {len(found.table)} models")
+
+
+def _show(found: "CrossCheck | CrossCheckOfAll") -> None:
     """Print a table for each point, and the verdict."""
+    from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
+
+    if not isinstance(found, CrossCheck):
+        _show_all(found)
+        return
     from rich.console import Console
 
     from workloadkit.errors import plural
@@ -156,13 +241,20 @@ def _number(value: float, digits: int = 5) -> str:
     return "–" if value != value else f"{value:.{digits}g}"
 
 
-def _draw(found: "CrossCheck", path: Path) -> None:
+def _draw(found: "CrossCheck | CrossCheckOfAll", path: Path) -> None:
     """Write the figure."""
     from functools import partial
 
     from workloadkit import analysis
-    from workloadkit.analysis.queue_models.cross_check.result import plot_crosscheck, responses
+    from workloadkit.analysis.queue_models.cross_check.result import (
+        CrossCheck,
+        plot_crosscheck,
+        responses,
+    )
 
-    size = (5 * (1 + len(responses(found))), 4)
-    analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)
+    if isinstance(found, CrossCheck):
+        size = (5 * (1 + len(responses(found))), 4)
+        analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)
+    else:
+        analysis.save_figure(found.plot, path, title="all models", size=(6, 5))
     note(f"wrote {path}")

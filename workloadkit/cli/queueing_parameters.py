@@ -79,6 +79,38 @@ def read_grids(
     ]
 
 
+def read_arrays(words: Iterable[str], known: Collection[str]) -> "dict[str, NDArray[np.float64]]":
+    """Read parameters that are arrays: numbers separated by commas, rows by slashes.
+
+    Examples
+    --------
+    >>> found = read_arrays(["demands=0.6,1/0.3,2", "N=3,2"], ["demands", "N"])
+    >>> found["demands"].tolist(), found["N"].tolist()
+    ([[0.6, 1.0], [0.3, 2.0]], [3.0, 2.0])
+    """
+    import numpy as np
+
+    found = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (equals and name and text):
+            raise ParameterError(
+                f"{quoted(word)} is not a parameter; write name=value, such as N=10"
+            )
+        if name not in known:
+            raise ParameterError(f"unknown parameter {quoted(name)}; {among(name, known)}")
+        try:
+            rows = [[float(cell) for cell in row.split(",")] for row in text.split("/")]
+            found[name] = np.array(rows if "/" in text else rows[0])
+        except ValueError:
+            raise ParameterError(
+                f"{name} is {quoted(text)}; write numbers, with rows separated by slashes"
+            ) from None
+        if found[name].size == 1 and name != "demands":
+            found[name] = found[name].reshape(())
+    return found
+
+
 @contextmanager
 def as_our_errors() -> Iterator[None]:
     """Raise errors and warnings of `queueing` as those of the toolkit."""

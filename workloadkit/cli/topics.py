@@ -159,10 +159,19 @@ mm1 | poisson   lam S             open users, one server
 mmc             lam S servers     open users, several servers
 sites           lam S servers     the same, by a meta-scheduler and sites
                                   of one processor
+mminf           lam S             open users, a server for each job
+mmck            lam S servers K   open users, room for K jobs
 md1             lam S             open users, constant service time S
+mg1             lam S scv         open users, service with this squared
+                                  coefficient of variation
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
 reopen          lam p Z S         users who submit again [servers, method]
+
+Networks, with arrays such as demands=0.6,1/0.3,2 N=3,2 Z=4,9 (a row for
+each class), or without parameters at a point of their own:
+mva | convolution | bard_schweitzer | linearizer [visits, servers]
+mixed_mva       demands N Z open_demands lam
 """
 
 #: How values of queueing parameters are written, within 76 columns.

@@ -179,7 +179,8 @@ PUBLISHED_A, PUBLISHED_B = 0.8, 0.05
 RESPONSE_EDGES = (300.0, 900.0, 2700.0, 8100.0, np.inf)
 
 #: Range of b. [1/min]
-_LOWEST_B, _HIGHEST_B = 1e-6, 1e3
+#: Bounds of the search for the parameters of a / (b r + 1), r in minutes.
+CURVE_BOUNDS = {"a": (1e-12, 1.0), "b": (1e-6, 1e3)}
 
 
 def fit_curve(
@@ -206,10 +207,10 @@ def fit_curve(
     def best_a(log_b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         shape = known[:, None, :] / (10 ** log_b[:, :, None] * r + 1)
         squares = np.maximum((shape**2).sum(axis=2), 1e-300)
-        a = np.clip((p * shape).sum(axis=2) / squares, 1e-12, 1.0)
+        a = np.clip((p * shape).sum(axis=2) / squares, *CURVE_BOUNDS["a"])
         return a, ((a[:, :, None] * shape - p) ** 2).sum(axis=2)
 
-    log_b = least_on_grid(lambda at: best_a(at)[1], _LOWEST_B, _HIGHEST_B, r.shape[0])
+    log_b = least_on_grid(lambda at: best_a(at)[1], *CURVE_BOUNDS["b"], r.shape[0])
     a = best_a(log_b[:, None])[0][:, 0]
     enough = known.sum(axis=1) >= 2
     return np.where(enough, a, np.nan), np.where(enough, 10**log_b, np.nan)

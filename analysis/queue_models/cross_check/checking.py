@@ -12,20 +12,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.analysis.queue_models.cross_check import estimates
+from workloadkit.analysis.queue_models.cross_check.declared import find_model
 from workloadkit.analysis.queue_models.cross_check.estimates import (
     Group,
     MeasuredRun,
+    Observed,
     measure_run,
     mser,
+    observe,
     starts_on_sites,
 )
 from workloadkit.analysis.queue_models.cross_check.models import (
     CheckedModel,
-    CheckedPoint,
-    cases_of,
-    find_model,
+    ModelMeasure,
     in_words,
+    mean_service,
 )
+from workloadkit.analysis.queue_models.cross_check.points import CheckedPoint, cases_of
 from workloadkit.analysis.queue_models.cross_check.result import CrossCheck
 from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.intervals import student_t
@@ -48,6 +51,9 @@ CONFIDENCE = 0.95
 #: not show whether the warm-up is over.
 LEAST = 20
 
+#: Fewest jobs of a run of a simulation that takes longer.
+FEWEST = 100
+
 #: Largest resolution of the simulated time, in mean service times, for measuring responses.
 COARSE = 1e-3
 
@@ -61,8 +67,11 @@ class RunTask(NamedTuple):
     Parameters
     ----------
     users : object
+        Simulated users; or a function of the stream that returns them, or an `Observed`.
     processors : int
         Processors of the machine.
+    policy : str
+        Policy of the scheduler.
     on_sites : bool
         Whether each processor is a site.
     stream : Generator
@@ -74,6 +83,7 @@ class RunTask(NamedTuple):
 
     users: Any
     processors: int
+    policy: str
     on_sites: bool
     stream: np.random.Generator
     groups: tuple[Group, ...]
@@ -181,13 +191,14 @@ def crosscheck_grids(
     shares = tuple(map(float, settings.quantiles))
     seed = seed_of(settings.rng)
     grids = list(grids)
+    jobs = max(jobs // chosen.fewer, FEWEST)
     cases = cases_of(chosen, grids, jobs)
     tasks = []
     pilots = min(runs, PILOTS)
     for case, stream in zip(cases, np.random.default_rng(seed).spawn(len(cases)), strict=True):
         groups = _groups(chosen, case)
         streams = stream.spawn(pilots + runs)
-        what = case.users, case.processors, chosen.on_sites
+        what = case.users, case.processors, chosen.policy, chosen.on_sites
         tasks.append([RunTask(*what, each, groups) for each in streams])
     n_done, total = count(1), len(cases) * (pilots + runs)
 
@@ -196,7 +207,7 @@ def crosscheck_grids(
             progress(next(n_done), total)
 
     piloted = _run_all(executor, [task for of_case in tasks for task in of_case[:pilots]], done)
-    warmups = [_warmup([next(piloted) for _ in range(pilots)]) for _ in cases]
+    warmups = [warmup_of([next(piloted) for _ in range(pilots)]) for _ in cases]
     measured = _run_all(
         executor,
         [
@@ -210,13 +221,17 @@ def crosscheck_grids(
     points: list[dict[str, Any]] = []
     coarse = 0
     for case, (warmup, settled) in zip(cases, warmups, strict=True):
-        parameters = {k: in_words(v, case.point["S"]) for k, v in case.point.items()}
+        parameters = {k: in_words(v, mean_service(case.point)) for k, v in case.point.items()}
         found = [next(measured) for _ in range(runs)]
         rows += [
             {"point": len(points), **parameters, **row}
             for row in _rows(chosen, case, found, shares)
         ]
-        worth = [estimates.independent(found, law.group) for law in chosen.responses(case.point)]
+        worth = [
+            estimates.independent(found, measure.group)
+            for measure in chosen.measured(case.point)
+            if measure.kind == "R"
+        ]
         points.append(
             {
                 **parameters,
@@ -226,7 +241,7 @@ def crosscheck_grids(
                 "independent": min(worth),
             }
         )
-        coarse += np.spacing(found[0].span) > COARSE * case.point["S"]
+        coarse += np.spacing(found[0].span) > COARSE * mean_service(case.point)
     _warn(points, jobs, coarse)
     return CrossCheck(
         model,
@@ -237,8 +252,8 @@ def crosscheck_grids(
 
 
 def _groups(model: CheckedModel, case: CheckedPoint) -> tuple[Group, ...]:
-    groups = [measure.group for measure in model.measures(case.point)]
-    groups += [law.group for law in model.responses(case.point)]
+    groups = [measure.group for measure in model.measured(case.point)]
+    groups += [law.group for law in model.laws(case.point)]
     return tuple(dict.fromkeys(groups))
 
 
@@ -253,18 +268,25 @@ def _run_all(
 
 def _simulate(task: RunTask) -> MeasuredRun | NDArray[np.float64]:
     """Simulate a run; return its measures, or for a pilot run the series for the warm-up."""
-    schedule = simulate(None, "fcfs", task.users, procs=task.processors, rng=task.stream)
+    observed = play(task)
+    return observed.series if task.warmup is None else measure_run(observed, task.warmup)
+
+
+def play(task: RunTask) -> Observed:
+    """Play a run: by the simulator, or by the model's simulation of its own."""
+    population = task.users(task.stream) if callable(task.users) else task.users
+    if isinstance(population, Observed):
+        return population
+    schedule = simulate(None, task.policy, population, procs=task.processors, rng=task.stream)
     if task.on_sites:
         schedule = replace(schedule, start=starts_on_sites(schedule, task.processors))
-    if task.warmup is None:
-        submit = schedule.workload.submit
-        return np.stack([schedule.end - submit, np.diff(submit, prepend=0.0)])
-    return measure_run(schedule, task.warmup, task.groups)
+    return observe(schedule, task.groups)
 
 
-def _warmup(pilots: Sequence[NDArray[np.float64]]) -> tuple[int, bool]:
+def warmup_of(pilots: Sequence[NDArray[np.float64]]) -> tuple[int, bool]:
     """Return the number of warm-up jobs, and whether the runs are long enough for it."""
-    found = [mser(series) for series in np.mean(pilots, axis=0)]
+    least = min(pilot.shape[1] for pilot in pilots)  # of a station that loses jobs
+    found = [mser(series) for series in np.mean([pilot[:, :least] for pilot in pilots], axis=0)]
     return max(left_out for left_out, _ in found), all(settled for _, settled in found)
 
 
@@ -291,24 +313,31 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the measures of a point by theory and simulation."""
     theory = case.theory
-    for measure in model.measures(case.point):
-        value = float(getattr(theory, measure.name))
+    for measure in model.measured(case.point):
+        value = measure.of_theory(theory)
         found = estimates.estimate(runs, measure.kind, measure.group)
         if measure.kind == "U":  # per server
-            servers = case.point.get("servers", 1.0)
+            servers = _servers(case.point, measure)
             found = estimates.Estimate(found.value / servers, found.error / servers)
-        stated = _stated(theory.exactness, measure.name, measure.of)
-        yield _row(measure.name, value, found, len(runs), stated)
-    for law in model.responses(case.point):
-        values = _percentiles(theory, shares, law.job)
+        stated = stated_error(theory.exactness, measure.name, measure.of)
+        yield judged_row(measure.label, value, found, len(runs), stated)
+    for law in model.laws(case.point):
+        values = percentiles(theory, shares, law.job)
         for share, value in zip(shares, values, strict=True):
             name = f"{law.name}_p{100 * share:g}"
             found = estimates.quantile(runs, share, law.group)
-            stated = _stated(theory.exactness, name, (name,))
-            yield _row(name, value, found, len(runs), stated)
+            stated = stated_error(theory.exactness, name, (name,))
+            yield judged_row(name, value, found, len(runs), stated)
 
 
-def _row(
+def _servers(point: Mapping[str, Any], measure: ModelMeasure) -> float:
+    """Return the servers over which the utilization is averaged; 1 for a delay station."""
+    given = np.asarray(point.get("servers", 1.0), dtype=np.float64)
+    servers = float(given[measure.place[-1]] if given.ndim and measure.place else given)
+    return servers if math.isfinite(servers) else 1.0
+
+
+def judged_row(
     measure: str, theory: float, found: estimates.Estimate, runs: int, stated: float
 ) -> dict[str, Any]:
     """Return the row of a measure; `stated` is the theory's relative error, NaN if unknown."""
@@ -336,7 +365,7 @@ def _row(
     }
 
 
-def _stated(exactness: Any, measure: str, of: Sequence[str]) -> float:
+def stated_error(exactness: Any, measure: str, of: Sequence[str]) -> float:
     """Return the stated relative error of a measure, or the product of its parts', or NaN."""
     if exactness.startswith("exact"):
         return 0.0
@@ -345,7 +374,7 @@ def _stated(exactness: Any, measure: str, of: Sequence[str]) -> float:
     return float(np.prod([1 + exactness.error.get(name, math.nan) for name in of]) - 1)
 
 
-def _percentiles(theory: Any, shares: Sequence[float], job: str) -> list[float]:
+def percentiles(theory: Any, shares: Sequence[float], job: str) -> list[float]:
     """Return percentiles of the theory; NaN if it has none."""
     try:
         return np.asarray(theory.ppf(shares, job=job), dtype=np.float64).tolist()

@@ -17,8 +17,38 @@ from workloadkit.trace import Trace
 
 # Measures of a simulated queue in a time window after the warm-up.
 
-#: Groups of jobs: all, those of open or of closed users, and the first jobs of users.
-Group = Literal["all", "open", "closed", "first"]
+#: Groups of jobs: all, those of open or of closed users, the first jobs of users, jobs of some
+#: processors ("procs 2"), and those that a simulation of its own names ("class 0 at 1").
+Group = str
+
+
+class Observed(NamedTuple):
+    """Jobs that a simulation served; further records, such as visits of stations, follow them.
+
+    Parameters
+    ----------
+    submit, start, end : ndarray of float64
+        Of the jobs, in the order of submission. [s]
+    width : ndarray of float64
+        Servers that each holds.
+    members : mapping of str to ndarray of bool
+        Records of each group.
+    jobs : int
+        Number of records that are jobs.
+    """
+
+    submit: NDArray[np.float64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    width: NDArray[np.float64]
+    members: Mapping[Group, NDArray[np.bool_]]
+    jobs: int
+
+    @property
+    def series(self) -> NDArray[np.float64]:
+        """Responses and inter-arrival times of the jobs, for the warm-up."""
+        submit, end = self.submit[: self.jobs], self.end[: self.jobs]
+        return np.stack([end - submit, np.diff(submit, prepend=0.0)])
 
 
 class GroupMeasures(NamedTuple):
@@ -31,7 +61,7 @@ class GroupMeasures(NamedTuple):
     area : float
         Integral of the number of jobs in the system over the window. [job s]
     busy : float
-        Integral of the number of jobs in service over the window. [s]
+        Integral of the number of busy servers over the window. [s]
     responses : ndarray of float64
         Sorted response times of jobs submitted in the window. [s]
     """
@@ -57,28 +87,36 @@ class MeasuredRun(NamedTuple):
     of: Mapping[Group, GroupMeasures]
 
 
-def measure_run(schedule: Schedule, warmup: int, groups: tuple[Group, ...]) -> MeasuredRun:
+def observe(schedule: Schedule, groups: tuple[Group, ...]) -> Observed:
+    """Return the jobs of a schedule with their groups."""
+    w = schedule.workload
+    width = np.asarray(w.procs, dtype=np.float64)
+    members = {group: _members(schedule, group) for group in groups}
+    return Observed(w.submit, schedule.start, schedule.end, width, members, w.submit.size)
+
+
+def measure_run(observed: Observed, warmup: int) -> MeasuredRun:
     """Measure a run in a window, from the submission of job `warmup` to the last submission.
 
     Responses are those of jobs submitted in the window, even if they end after it: under first
     come, first served, later jobs do not affect them. Departures, area and busy time are measured
     in the window, so that X, Q and U follow from their definitions and not from Little's law.
     """
-    submit, start, end = schedule.workload.submit, schedule.start, schedule.end
-    begin, until = submit[warmup], submit[-1]
+    submit, start, end, width = observed[:4]
+    begin, until = submit[warmup], submit[observed.jobs - 1]
 
-    def inside(since: NDArray, to: NDArray) -> float:
-        return float((np.minimum(to, until) - np.maximum(since, begin)).clip(min=0).sum())
+    def inside(since: NDArray, to: NDArray, width: NDArray) -> float:
+        lasted = (np.minimum(to, until) - np.maximum(since, begin)).clip(min=0)
+        return float((lasted * width).sum())
 
     seen: dict[Group, GroupMeasures] = {}
-    for group in groups:
-        these = _members(schedule, group)
+    for group, these in observed.members.items():
         ended = (end > begin) & (end <= until) & these
         submitted = these & (submit > begin)
         seen[group] = GroupMeasures(
             departures=float(ended.sum()),
-            area=inside(submit[these], end[these]),
-            busy=inside(start[these], end[these]),
+            area=inside(submit[these], end[these], np.ones(1)),
+            busy=inside(start[these], end[these], width[these]),
             responses=np.sort((end - submit)[submitted]),
         )
     return MeasuredRun(float(until - begin), seen)
@@ -87,6 +125,8 @@ def measure_run(schedule: Schedule, warmup: int, groups: tuple[Group, ...]) -> M
 def _members(schedule: Schedule, group: Group) -> NDArray[np.bool_]:
     if group == "all":
         return np.ones(schedule.start.size, np.bool_)
+    if group.startswith("procs "):
+        return np.asarray(schedule.workload.procs) == int(group.removeprefix("procs "))
     if group == "first":
         first = np.asarray(schedule.columns["visit"]) == 0
         return first & (np.asarray(schedule.columns["kind"]) == 0)
@@ -97,8 +137,8 @@ def _members(schedule: Schedule, group: Group) -> NDArray[np.bool_]:
 STANDARD_ERRORS = 4.0
 
 #: X throughput, R mean response time, Q mean number in the system, U mean number of busy servers,
-#: and jobs per first job of a user.
-Kind = Literal["X", "R", "Q", "U", "per_first"]
+#: jobs per first job of a user, and Q over X R, which is 1 by Little's law.
+Kind = Literal["X", "R", "Q", "U", "per_first", "little"]
 
 
 class Estimate(NamedTuple):
@@ -191,6 +231,8 @@ def _parts(run: MeasuredRun, kind: Kind, group: Group) -> tuple[float, float]:
     seen = run.of[group]
     if kind == "R":
         return float(seen.responses.sum()), float(seen.responses.size)
+    if kind == "little":
+        return seen.area, float(seen.responses.sum())
     if kind == "per_first":
         return seen.departures, run.of["first"].departures
     return {"X": seen.departures, "Q": seen.area, "U": seen.busy}[kind], run.span

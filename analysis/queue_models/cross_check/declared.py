@@ -1,0 +1,212 @@
+"""The models of a cross-check, each with the simulation that must agree with it.
+
+A model declares itself by an entry of `MODELS`: its theory, its population, policy and machine,
+what is compared, and the point of `crosscheck all`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workloadkit.analysis.queue_models.cross_check.estimates import Group
+from workloadkit.analysis.queue_models.cross_check.models import (
+    CheckedModel,
+    ModelMeasure,
+    Point,
+    Responses,
+    as_again,
+    as_pause,
+    whole,
+)
+from workloadkit.analysis.queue_models.cross_check.networks import NETWORKS
+from workloadkit.analysis.queue_models.cross_check.stations import play_limited_room
+from workloadkit.errors import ParameterError, among, quoted
+from workloadkit.simulation import users
+
+
+def four(group: Group, letter: str) -> tuple[ModelMeasure, ...]:
+    """Return X, R, Q and U of a group of jobs, whose names end with a letter."""
+    x, r, q, u = (f"{name}{letter}" for name in "XRQU")
+    return (
+        ModelMeasure(x, "X", group, (x,)),
+        ModelMeasure(r, "R", group, (r,)),
+        ModelMeasure(q, "Q", group, (x, r)),
+        ModelMeasure(u, "U", group, (x,)),
+    )
+
+
+def _declared(
+    theory: str,
+    needed: tuple[str, ...],
+    known: tuple[str, ...],
+    simulated: Callable[[Point], Callable[..., Any]],
+    *,
+    measured: Callable[[Point], tuple[ModelMeasure, ...]] = lambda _: four("all", ""),
+    laws: Callable[[Point], tuple[Responses, ...]] = lambda _: (Responses("R", "open", "all"),),
+    **others: Any,
+) -> CheckedModel:
+    """Return a model of one queue, by default with X, R, Q and U of all jobs."""
+    return CheckedModel(theory, needed, known, simulated, measured, laws, **others)
+
+
+def _poisson(point: Point) -> Callable[..., Any]:
+    return lambda **how: users.Poisson(point["lam"], **how)
+
+
+def _fixed(point: Point) -> Callable[..., Any]:
+    return lambda **how: users.Poisson(point["lam"], law="fixed", **how)
+
+
+def _think(point: Point) -> Callable[..., Any]:
+    return lambda **how: users.Think(whole(point["N"]), point["Z"], **how)
+
+
+def _mixed(point: Point) -> Callable[..., Any]:
+    p = point.get("p")
+    chance = None if p is None else as_again(p, point["S"])
+    think = as_pause(point["Z"], point["S"])
+    return lambda **how: users.Mixed(point["lam"], whole(point["N"]), think, again=chance, **how)
+
+
+def _reopen(point: Point) -> Callable[..., Any]:
+    think = as_pause(point["Z"], point["S"])
+    return lambda **how: users.Reopen(point["lam"], as_again(point["p"], point["S"]), think, **how)
+
+
+def _of_mixed(point: Point) -> tuple[ModelMeasure, ...]:
+    closed = four("closed", "c") if point.get("N") else ()
+    opened = four("open", "o") if point.get("lam") else ()
+    if opened and point.get("p") is not None:
+        opened += (
+            ModelMeasure("Ro_first", "R", "first", ("Ro_first",)),
+            ModelMeasure("jobs_per_user", "per_first", "open", ("Xo",)),
+        )
+    return closed + opened
+
+
+def _laws_of_mixed(point: Point) -> tuple[Responses, ...]:
+    laws: list[Responses] = []
+    if point.get("N"):
+        laws.append(Responses("Rc", "closed", "closed"))
+    if point.get("lam"):
+        laws.append(Responses("Ro", "open", "open"))
+        if point.get("p") is not None:
+            laws.append(Responses("Ro_first", "first", "first"))
+    return tuple(laws)
+
+
+def _of_reopen(_: Point) -> tuple[ModelMeasure, ...]:
+    return (
+        *four("all", ""),
+        ModelMeasure("R_first", "R", "first", ("R_first",)),
+        ModelMeasure("jobs_per_user", "per_first", "all", ("X",)),
+    )
+
+
+def _limited_room(point: Point) -> Callable[..., Any]:
+    """Return a simulation of its own: the scheduler refuses no job."""
+    lam, servers, room = (point[name] for name in ("lam", "servers", "K"))
+    return lambda run, jobs: partial(play_limited_room, lam, run, whole(servers), whole(room), jobs)
+
+
+def _any_service(point: Point) -> Callable[..., Any]:
+    """Return users with gamma-distributed run times, drawn in advance."""
+
+    def make(run: float, jobs: int) -> Callable[[np.random.Generator], Any]:
+        def drawn(rng: np.random.Generator) -> Any:
+            scv = float(point["scv"])
+            times = rng.gamma(1 / scv, scv * run, jobs) if scv else np.full(jobs, run)
+            times = np.maximum(times, 1e-300)
+            return users.Poisson(point["lam"], run=times, law="listed", jobs=jobs)
+
+        return drawn
+
+    return make
+
+
+_CLOSED = _declared(
+    "closed",
+    ("N", "Z", "S"),
+    ("N", "Z", "S", "servers", "method"),
+    _think,
+    laws=lambda _: (Responses("R", "closed", "all"),),
+    example={"N": 5, "Z": 4, "S": 1, "servers": 2},
+)
+_OPEN = ("lam", "S")
+_MM1 = _declared("mm1", _OPEN, _OPEN, _poisson, example={"lam": 0.7, "S": 1})
+_MMC = _declared(
+    "mmc",
+    (*_OPEN, "servers"),
+    (*_OPEN, "servers"),
+    _poisson,
+    example={"lam": 2.2, "S": 1, "servers": 3},
+)
+
+#: Models by name; poisson and think are the simulator's names.
+MODELS: dict[str, CheckedModel] = {
+    "mm1": _MM1,
+    "mmc": _MMC,
+    "sites": replace(_MMC, on_sites=True),
+    "mminf": _declared(
+        "mminf",
+        _OPEN,
+        _OPEN,
+        _poisson,
+        measured=lambda _: four("all", "")[:3],
+        example={"lam": 2, "S": 1},
+        unlimited=True,
+    ),
+    "mmck": _declared(
+        "mmck",
+        (*_OPEN, "servers", "K"),
+        (*_OPEN, "servers", "K"),
+        _limited_room,
+        example={"lam": 2, "S": 1, "servers": 2, "K": 4},
+        fewer=5,
+    ),
+    "md1": _declared("md1", _OPEN, _OPEN, _fixed, example={"lam": 0.7, "S": 1}),
+    "mg1": _declared(
+        "mg1",
+        (*_OPEN, "scv"),
+        (*_OPEN, "scv"),
+        _any_service,
+        laws=lambda _: (),
+        example={"lam": 0.5, "S": 1, "scv": 3},
+    ),
+    "closed": _CLOSED,
+    "mixed": _declared(
+        "mixed",
+        ("lam", "N", "Z", "S"),
+        ("lam", "N", "Z", "S", "servers", "method", "p"),
+        _mixed,
+        measured=_of_mixed,
+        laws=_laws_of_mixed,
+        example={"lam": 0.3, "N": 4, "Z": 5, "S": 1},
+    ),
+    "reopen": _declared(
+        "reopen",
+        ("lam", "p", "Z", "S"),
+        ("lam", "p", "Z", "S", "servers", "method"),
+        _reopen,
+        measured=_of_reopen,
+        laws=lambda _: (Responses("R", "any", "all"), Responses("R_first", "first", "first")),
+        example={"lam": 0.3, "p": 0.5, "Z": 4, "S": 1},
+    ),
+    **NETWORKS,
+    "poisson": _MM1,
+    "think": _CLOSED,
+}
+
+
+#: Models that are others by another name.
+ALIASES = ("poisson", "think")
+
+
+def find_model(name: str) -> CheckedModel:
+    """Return a model by its name."""
+    if name not in MODELS:
+        raise ParameterError(f"unknown model {quoted(name)}; {among(name, MODELS)}")
+    return MODELS[name]
