@@ -101,6 +101,8 @@ def outages(rng: Random) -> bytes:
         announced = rng.choice([-1, max(0, start - 7200)])
         lines.append(f"{number} {announced} {start} {end} {rng.randrange(-1, 8)} {n_parts} ")
         lines[-1] += " ".join(map(str, parts))
+    if rng.random() < 0.3:  # a percentage of the machine, of an outage of its own
+        lines[3:3] = ["; OutagePercentage: 99 12.5", "99 -1 70000 80000 4 -1 -1"]
     return "\n".join([*lines, ""]).encode()
 
 
