@@ -1,6 +1,7 @@
 """Proposed mappings: what is called sure is true, and a unit is never guessed."""
 
 import csv
+import json
 import tempfile
 import tomllib
 from datetime import UTC, datetime, timedelta
@@ -232,6 +233,122 @@ def test_records_within_a_document(tmp_path):
     assert 'records = "result.jobs"' in propose([tmp_path / "own.json"]).text()
 
 
+def jobs_of(n=12):
+    """Yield number, submission, start, end [s since 1970] and processors of some jobs."""
+    for i in range(n):
+        submit = 1_714_550_400 + 700 * i
+        yield i, submit, submit + 10 + i, submit + 100 + 50 * i, 4 + i % 3
+
+
+def read_as_proposed(path, changes=(), **options):
+    text = propose([path]).text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return read_table(path, tomllib.loads(text), **options)
+
+
+def check_jobs(trace):
+    truth = np.array(list(jobs_of()), float)
+    assert (trace.column("submit") + trace.header.start).tolist() == truth[:, 1].tolist()
+    assert trace.column("wait").tolist() == (truth[:, 2] - truth[:, 1]).tolist()
+    assert trace.column("run").tolist() == (truth[:, 3] - truth[:, 2]).tolist()
+    assert trace.column("procs").tolist() == truth[:, 4].tolist()
+
+
+@pytest.mark.parametrize("form", ["{:%Y-%m-%d %H:%M:%S}+00:00", "{:%d.%m.%Y %H:%M:%S}", "epoch"])
+def test_a_row_for_each_event(tmp_path, form):
+    events = sorted(
+        (time, f"j{i}", event, procs)
+        for i, *times, procs in jobs_of()
+        for time, event in zip(times, ("queued", "started", ("done", "killed")[i % 2]), strict=True)
+    )
+    rows = [
+        [time if form == "epoch" else form.format(datetime.fromtimestamp(time, UTC)), *others]
+        for time, *others in events
+    ]
+    path = write(tmp_path / "events.csv", ["time", "job", "event", "cores"], rows)
+    proposal = propose([path])
+    assert [proposal.line(f).sureness for f in ("submit", "start", "end")] == ["sure"] * 3
+    trace = read_as_proposed(path)
+    check_jobs(trace)
+    assert trace.sidecar["state"].tolist() == ["COMPLETED", "CANCELLED"] * 6
+    if form.startswith("{:%d"):
+        with pytest.raises(FormatError, match=r"not sure: the time zone \(give tz\)"):
+            guessed([path])
+        assert guessed([path], tz="UTC").lacks_zone
+    else:
+        guessed([path])
+
+
+def test_events_without_an_order_are_not_sure(tmp_path):
+    rows = [[9 - k + 1_714_550_400, i, event] for i in range(9) for k, event in
+            enumerate(("submit", "start", "end"))]  # fmt: skip
+    proposal = propose([write(tmp_path / "events.csv", ["time", "job", "event"], rows)])
+    assert proposal.line("submit").sureness == "likely"
+    assert proposal.unsure
+
+
+def test_objects_within_records(tmp_path):
+    records = [
+        {"job": {"id": i}, "times": {"submitted": s, "started": b, "ended": e}}
+        | {"owner": {"name": "ann"}, "resources": {"allocated": {"cores": procs}}}
+        for i, s, b, e, procs in jobs_of()
+    ]
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps({"data": records}))
+    assert sql_of(propose([path]).line("user")) == '"owner"."name"'
+    trace = read_as_proposed(path)
+    check_jobs(trace)
+    assert trace.sidecar["user"].tolist() == ["ann"] * 12
+
+
+def test_lists_of_amounts(tmp_path):
+    rows = [
+        [i, s, b, e, f"cpu={procs},mem={procs}G,node=1,gres/gpu=2", f"cpu={procs},mem=8G"]
+        for i, s, b, e, procs in jobs_of()
+    ]
+    header = ["job", "queued_at", "began", "finished", "tres_alloc", "tres_req"]
+    trace = read_as_proposed(write(tmp_path / "own.csv", header, rows))
+    check_jobs(trace)
+    assert trace.column("gpus").tolist() == [2] * 12
+    assert trace.column("requested_memory")[0] == 8 * 2**20 / 4
+
+
+def test_processors_of_each_node(tmp_path):
+    rows = [[i, s, b, e, 1 + i % 5, 4] for i, s, b, e, _ in jobs_of()]
+    header = ["job", "submit", "began", "finished", "nodes", "ppn"]
+    path = write(tmp_path / "own.csv", header, rows)
+    assert propose([path]).line("procs").sureness == "likely"
+    assert read_as_proposed(path).column("procs").tolist() == [4.0 * (1 + i % 5) for i in range(12)]
+    header[-1] = "cores"
+    line = propose([write(tmp_path / "own.csv", header, rows)]).line("procs")
+    assert (line.value, line.sureness) == ('"nodes" * "cores"', "unsure")
+    assert "fewer than nodes" in line.why
+
+
+def test_files_without_names(tmp_path):
+    rows = [[i, s, b, e, e - b, procs, "ann"] for i, s, b, e, procs in jobs_of()]
+    path = write(tmp_path / "own.csv", rows[0], rows[1:])
+    proposal = propose([path])
+    assert [proposal.line(f).sureness for f in ("submit", "start", "end")] == ["unsure"] * 3
+    assert (unit_of(proposal.line("run")), sql_of(proposal.line("run"))) == ("s", '"column5"')
+    assert "# unsure: column7 has texts such as ann; " in proposal.text()
+    with pytest.raises(FormatError, match="not sure: submit or start"):
+        guessed([path])
+    named = [("\n[fields]", '\n[fields]\nprocs = "column6"')]
+    check_jobs(read_as_proposed(path, named))
+
+
+def test_times_in_thousandths(tmp_path):
+    rows = [[i, s * 1000, b * 1000, e * 1000, 1000 * (e - b), 4] for i, s, b, e, _ in jobs_of()]
+    header = ["id", "ts_submit", "ts_start", "ts_end", "runtime", "cores"]
+    proposal = propose([write(tmp_path / "own.csv", header, rows)])
+    for field in ("submit", "start", "end", "run"):
+        line = proposal.line(field)
+        assert (unit_of(line), line.sureness) == ("ms", "sure")
+
+
 ODD = {
     "empty.csv": b"",
     "header.csv": b"submit,start,end\n",
@@ -295,9 +412,11 @@ def test_convert_proposes_and_reads_what_is_confirmed(run, tmp_path):
     assert read.column("requested_time").tolist() == [3600.0] * 8
     assert wait_intervals(read)["submit_to_start"].tolist() == [60.0] * 8
     code, _, err = run("convert", table, "-o", log, "--mapping", "guess")
+    assert (code, "not sure: the time zone (give --tz)" in err) == (1, True)
+    code, _, err = run("convert", table, "-o", log, "--mapping", "guess", "--tz", "UTC")
     assert code == 0
     assert "not sure, left out: requested_time" in err
-    assert read_table(table, guessed([table]).mapping()).column("run").tolist() == (
+    assert read_table(table, guessed([table], tz="UTC").mapping()).column("run").tolist() == (
         read.column("run").tolist()
     )
 

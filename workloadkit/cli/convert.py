@@ -164,7 +164,7 @@ def convert(
         raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
     sections: Any = mapping
     if mapping == "guess":
-        sections = _guessed(logs)
+        sections = _guessed(logs, tz)
     elif (mapping, from_, columns) == (None, None, None):
         _propose(logs)
     machine = _configured(slurm_conf) if slurm_conf else None
@@ -223,15 +223,16 @@ def _propose(logs: list[Path]) -> None:
     typer.echo(proposal.text(), nl=False)
     todo = "check the proposed mapping, save it as FILE, and give --mapping FILE"
     if not proposal.unsure:
-        todo += "; or read what is sure or likely with --mapping guess"
+        zone = " --tz ZONE" if proposal.lacks_zone else ""
+        todo += f"; or read what is sure or likely with --mapping guess{zone}"
     raise FormatError(str(logs[0]), f"is a table: {todo}")
 
 
-def _guessed(logs: list[Path]) -> dict[str, Any]:
+def _guessed(logs: list[Path], tz: str | None) -> dict[str, Any]:
     """Return the proposed mapping of a table, if it is sure; report what is left out."""
     from workloadkit.io.tables.guess import guessed
 
-    proposal = guessed(logs)
+    proposal = guessed(logs, tz=tz)
     note(f"{proposal.name}: read by a proposed mapping; to see it, leave out --mapping")
     if left := proposal.left_out():
         note(f"{proposal.name}: not sure, left out: {', '.join(left)}")

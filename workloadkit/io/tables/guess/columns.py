@@ -47,6 +47,10 @@ class Column:
         Times [s since 1970 or an unknown origin], durations [s], numbers; NaN if missing.
     words : tuple of str
         Different texts.
+    sql : str
+        Expression of a column within another one.
+    why : str
+        What its meaning rests on.
     cells : tuple of str
         The text of each row, of words alone.
     unit : str
@@ -67,6 +71,8 @@ class Column:
     format: str = ""
     has_offset: bool = True
     missing: tuple[str, ...] = ()
+    sql: str = ""
+    why: str = "name"
     cells: tuple[str, ...] = field(default=(), repr=False)
 
     @property

@@ -1,6 +1,6 @@
 """The lines of a proposal: which column is which field, and what confirms it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.io.slurm import values as slurm
 from workloadkit.io.tables.engine import name as quoted_name
 from workloadkit.io.tables.guess.columns import Column, is_none
-from workloadkit.io.tables.guess.names import meanings
+from workloadkit.io.tables.guess.names import Meaning, meanings
 from workloadkit.io.tables.guess.proposal import Line, Sureness
 from workloadkit.io.tables.guess.relations import (
     DIFFERENT,
@@ -28,7 +28,8 @@ _OF_DURATIONS = ("duration", "clock", "number")
 #: Fields in the order in which columns are chosen for them.
 _ORDER = (
     *("submit", "start", "end", "eligible", "run", "requested_time", "wait", "suspended", "cpu"),
-    *("id", "array_job", "array_task", "cluster", "procs", "requested_procs", "nodes"),
+    *("id", "array_job", "array_task", "cluster", "procs", "requested_procs", "procs_per_node"),
+    "nodes",
     *("requested_nodes", "gpus", "requested_gpus", "memory", "requested_memory", "energy"),
     *("state", "exit_code", "reason", "user", "group", "account", "queue", "partition", "qos"),
     *("executable", "node_list"),
@@ -48,6 +49,9 @@ _STATES = {
 }
 _MEANING = {word: meaning for meaning, words in _STATES.items() for word in words.split()}
 _MOST_STATES = 40
+
+#: Keys of records that say nothing without the key above them.
+_GENERAL = ("name", "id", "value", "count", "number")
 
 
 class Chosen(NamedTuple):
@@ -71,7 +75,7 @@ def choose(columns: tuple[Column, ...]) -> dict[str, Chosen]:
     """Return the column of each field, by names and kinds of values."""
     named: dict[str, list[tuple[int, int, Column, str]]] = {}
     for place, column in enumerate(columns):
-        for meaning in meanings(column.name):
+        for meaning in meanings_of(column):
             if _may_be(meaning.field, column):
                 named.setdefault(meaning.field, []).append(
                     (meaning.rank, place, column, meaning.unit)
@@ -106,6 +110,15 @@ def _may_be(field: str, column: Column) -> bool:
     return column.kind in ("word", "number", "time", "amount")
 
 
+def meanings_of(column: Column) -> list[Meaning]:
+    """Return what a name may mean; of a key of a record, also without those above it."""
+    found = meanings(column.name)
+    *above, last = column.name.split(".") if column.sql else [column.name]
+    if not found and above:
+        found = meanings(above[-1] if last.lower() in _GENERAL else last)
+    return found
+
+
 class Fields:
     """Makes the lines of the fields, from the chosen columns and what they say of each other."""
 
@@ -114,11 +127,14 @@ class Fields:
         self.chosen = choose(columns)
         self.lasted = self._difference("start", "end")
         self._correct_durations()
+        self.factors: list[str] = []  # columns of texts that are multiplied
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines of the section of fields."""
         for field in _ORDER:
             if field not in self.chosen or (field == "wait" and "start" in self.chosen):
+                continue
+            if field in ("procs", "procs_per_node") and self._by_node() is not None:
                 continue
             if field in TIMES:
                 yield self._time(field)
@@ -126,9 +142,16 @@ class Fields:
                 yield self._duration(field)
             else:
                 yield self._other(field)
-        if "procs" not in self.chosen and "requested_procs" in self.chosen:
-            sql = quoted_name(self.chosen["requested_procs"].column.name)
+        if (by_node := self._of_nodes()) is not None:
+            yield by_node
+        elif "procs" not in self.chosen and "requested_procs" in self.chosen:
+            sql = _sql(self.chosen["requested_procs"].column)["sql"]
             yield Line("fields", "procs", sql, "likely", "requested; no column of allocated ones")
+
+    @property
+    def times(self) -> list[Column]:
+        """Columns of the times."""
+        return [self.chosen[field].column for field in TIMES if field in self.chosen]
 
     def _known(self, field: str) -> NDArray[np.float64] | None:
         """Return the seconds of a field; None if there are none or their unit is not known."""
@@ -170,7 +193,10 @@ class Fields:
         value = _sql(column)
         if column.kind == "number":
             why = "numbers that are no times since 1970; give the unit, and times.origin"
-            return Line("fields", field, value | {"unit": unit or "?"}, "unsure", why)
+            if unit:
+                why = "the name states the unit; not times since 1970: give times.origin, if known"
+            stated: Sureness = "likely" if unit else "unsure"
+            return Line("fields", field, value | {"unit": unit or "?"}, stated, why)
         if column.unit:
             numbers = [float(word) for word in column.words]
             odd = sorted({int(n) for n in numbers if n <= 0 and n == int(n)})
@@ -286,12 +312,15 @@ class Fields:
     def _other(self, field: str) -> Line:
         column, _, others = self.chosen[field]
         value = _sql(column)
-        why = "name" + (f"; or {', '.join(others[:3])}" if others else "")
+        why = column.why + (f"; or {', '.join(others[:3])}" if others else "")
         sureness: Sureness = "likely"
         if field in MEMORY:
             unit = "suffix" if column.kind == "amount" else "?"
-            value |= {"unit": unit, "per": "?"}
-            sureness, why = "unsure", "per proc, node or job?" + " And the unit?" * (unit == "?")
+            per = "job" if column.sql.startswith("regexp_extract") else "?"
+            value |= {"unit": unit, "per": per}
+            asked = "per proc, node or job?" * (per == "?") + " And the unit?" * (unit == "?")
+            if asked:
+                sureness, why = "unsure", asked.strip()
         elif field == "energy":
             value["unit"] = "?"
             sureness, why = "unsure", "a number without a unit; J kJ Wh kWh"
@@ -303,10 +332,41 @@ class Fields:
             sureness, why = "unsure", "numbers: a queue, or a duration?"
         return Line("fields", field, _plain(value), sureness, why)
 
-    def states(self) -> Iterator[Line]:
-        """Yield the lines of the section of states, unless they are those of Slurm."""
+    def _by_node(self) -> Column | None:
+        """Return the column of processors of each node; None if there is none, or of all nodes."""
+        nodes, procs = self.chosen.get("nodes"), self.chosen.get("procs")
+        each = self.chosen.get("procs_per_node")
+        if nodes is None or nodes.column.kind != "number":
+            return None
+        if procs is None:
+            return each.column if each else None
+        known = ~np.isnan(nodes.column.values) & ~np.isnan(procs.column.values)
+        fewer = procs.column.values[known] < nodes.column.values[known]
+        return procs.column if fewer.any() and (procs.column.values[known] > 0).all() else None
+
+    def _of_nodes(self) -> Line | None:
+        """Return the line of processors that are given for each node."""
+        column = self._by_node()
+        if column is None:
+            return None
+        terms = []
+        for factor in (self.chosen["nodes"].column, column):
+            sql = str(_sql(factor)["sql"])
+            terms.append(f"TRY_CAST({sql} AS DOUBLE)" if factor.sql else sql)
+            self.factors += [] if factor.sql else [factor.name]
+        if "procs_per_node" in self.chosen:
+            return Line("fields", "procs", " * ".join(terms), "likely", "names: nodes × of each")
+        why = f"{column.name} are fewer than nodes in some rows: those of each node?"
+        return Line("fields", "procs", " * ".join(terms), "unsure", why)
+
+    def states(self, words: Sequence[str] | None = None) -> Iterator[Line]:
+        """Yield the lines of the section of states, unless they are those of Slurm.
+
+        `words` are by default those of the column of states.
+        """
         state = self.chosen.get("state")
-        words = state.column.words if state else ()
+        if words is None:
+            words = state.column.words if state else ()
         if all(slurm.state(word) in slurm.STATES for word in words):
             return
         for word in words[:_MOST_STATES]:
@@ -325,7 +385,7 @@ def _meaning(word: str) -> str:
 
 
 def _sql(column: Column) -> dict[str, object]:
-    return {"sql": quoted_name(column.name)}
+    return {"sql": column.sql or quoted_name(column.name)}
 
 
 def _plain(value: Mapping[str, object]) -> object:

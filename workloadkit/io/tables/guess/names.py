@@ -35,6 +35,8 @@ NAMES: dict[str, str] = {
     "requested_procs": "req cpus; requested cpus; cpus req; cores requested; processors req; "
     "requested cores; requested processors; resource list ncpus; num cores req; cpu request; "
     "requested procs; cores req; req procs",
+    "procs_per_node": "cores per node; procs per node; processors per node; cpus per node; ppn; "
+    "tasks per node; ntasks per node; processes per node; mpiprocs",
     "nodes": "alloc nodes; nnodes; nodes; num nodes; node count; nodes used; nodes alloc; "
     "node num; num nodes alloc; allocated nodes; n nodes; num ex hosts",
     "requested_nodes": "req nodes; requested nodes; nodes req; nodes requested; num nodes req; "
@@ -117,7 +119,7 @@ def meanings(name: str) -> list[Meaning]:
     >>> meanings("colour")
     []
     """
-    words = _words(name)
+    words = words_of(name)
     unit = next((_UNITS[word] for word in words if word in _UNITS), "")
     without = [word for word in words if word not in _UNITS]
     keys = {frozenset(words), frozenset(without)}
@@ -130,7 +132,7 @@ def meanings(name: str) -> list[Meaning]:
     return [Meaning(field, rank, unit) for field, rank in ranks.items()]
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
     """Return the words of a name, in small letters."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     parts = re.findall(r"[a-z]+|\d+", spaced.lower())
@@ -146,7 +148,7 @@ def _known() -> dict[str, dict[frozenset[str], int]]:
     known: dict[str, dict[frozenset[str], int]] = {}
     for field, names in NAMES.items():
         for rank, name in enumerate(names.split("; ")):
-            words = _words(name)
+            words = words_of(name)
             for key in (frozenset(words), frozenset(w for w in words if w not in _FILLERS)):
                 if key:
                     known.setdefault(field, {}).setdefault(key, rank)

@@ -75,6 +75,11 @@ class Proposal:
             missing.append("run, or start and end")
         return tuple(missing)
 
+    @property
+    def lacks_zone(self) -> bool:
+        """Whether times have no offset, so that a zone must be given."""
+        return any((line.section, line.key) == ("times", "zone") for line in self.lines)
+
     def text(self) -> str:
         """Return the mapping as TOML to edit."""
         remarks = [f"# {printable(remark)}" for remark in self.remarks]

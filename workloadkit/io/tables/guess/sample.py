@@ -5,7 +5,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,14 @@ from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.io.files import text_chunks
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.tables.guess.columns import Column, column_of
+from workloadkit.io.tables.guess.parts_of_values import expanded
 from workloadkit.io.tables.mapping import Source, TableMapping
 from workloadkit.io.tables.parts import Part, parts_of
 
 #: Rows that are looked at.
 ROWS = 5000
 
+_NONE = "\x1f"  # a delimiter that no text has
 _DELIMITERS = (",", ";", "\t", "|")
 _LARGEST = 1 << 28  # of a JSON document [bytes]
 _SEEN = 1 << 23  # of a text [bytes]
@@ -38,6 +40,8 @@ class Sample:
         Path to the records of a JSON document.
     columns : tuple of Column
     n_rows : int
+    names : tuple of str
+        Names by position, of a text without a line of names.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Sample:
     records: str
     columns: tuple[Column, ...]
     n_rows: int
+    names: tuple[str, ...] = ()
 
 
 def read_sample(files: Sequence[str]) -> Sample:
@@ -63,13 +68,19 @@ def read_sample(files: Sequence[str]) -> Sample:
 
 def _sample(files: Sequence[str]) -> Sample:
     with tempfile.TemporaryDirectory(prefix="workloadkit-") as folder:
-        part = _first_part(files, ",", Path(folder))
+        part = _first_part(files, Source(delimiter=_NONE), Path(folder))
         delimiter, records = "", ""
+        by_position: tuple[str, ...] = ()
         if part.format == "csv":
             delimiter = _delimiter(part)
-            part = _first_part(files, delimiter, Path(folder))
-            names = list(part.columns)
-            rows: list[list[Any]] = list(islice(_csv_rows(part, delimiter), ROWS))
+            rows: list[list[Any]] = list(islice(_csv_rows(part, delimiter), ROWS + 1))
+            if has_names(rows[:1], rows[1:]):
+                source, rows = Source(delimiter=delimiter), rows[1:]
+            else:
+                by_position = tuple(f"column{i + 1}" for i in range(len(rows[0])))
+                source = Source(delimiter=delimiter, names=by_position)
+            names = list(_first_part(files, source, Path(folder)).columns)
+            rows = [row for row in rows if len(row) == len(names)]
         elif part.format == "json":
             records, found = _json_rows(part)
             names = list(dict.fromkeys(key for record in found for key in record))
@@ -77,13 +88,29 @@ def _sample(files: Sequence[str]) -> Sample:
         else:
             names, rows = _parquet_rows(part)
         cells = zip(*rows, strict=True) if rows else ([] for _ in names)
-        columns = tuple(column_of(*each) for each in zip(names, map(list, cells), strict=True))
-        return Sample(part.name, delimiter, records, columns, len(rows))
+        within = (expanded(*each) for each in zip(names, map(list, cells), strict=True))
+        columns = tuple(chain.from_iterable(within))
+        return Sample(part.name, delimiter, records, columns, len(rows), by_position)
 
 
-def _first_part(files: Sequence[str], delimiter: str, folder: Path) -> Part:
-    blank = TableMapping("", "", {}, source=Source(delimiter=delimiter))
-    return parts_of(files, blank, folder)[0][0]
+def _first_part(files: Sequence[str], source: Source, folder: Path) -> Part:
+    return parts_of(files, TableMapping("", "", {}, source=source), folder)[0][0]
+
+
+def has_names(first: Sequence[list[str]], others: Sequence[list[str]]) -> bool:
+    """Whether the first row of a text has names: no number or time above numbers or times.
+
+    Examples
+    --------
+    >>> has_names([["id", "2024"]], [["7", "x"]]), has_names([["7", "x"]], [["8", "y"]])
+    (True, False)
+    """
+    values = ("number", "time", "clock")
+    return not any(
+        column_of("", [cell]).kind in values and column_of("", [*below]).kind in values
+        for row in first
+        for cell, *below in zip(row, *(r for r in others if len(r) == len(row)), strict=True)
+    )
 
 
 def _lines(part: Part) -> Iterator[str]:
@@ -109,9 +136,7 @@ def _delimiter(part: Part) -> str:
 
 
 def _csv_rows(part: Part, delimiter: str) -> Iterator[list[str]]:
-    rows = csv.reader(_lines(part), delimiter=delimiter)
-    next(rows, None)
-    return (row for row in rows if len(row) == len(part.columns))
+    return (row for row in csv.reader(_lines(part), delimiter=delimiter) if row)
 
 
 def _json_rows(part: Part) -> tuple[str, list[dict[str, Any]]]:
