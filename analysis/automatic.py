@@ -59,7 +59,7 @@ _NOTES = (
     f"time, or if {share(LIMITS.clockwork)} of the pauses are equal.",
     "Signs are no proof: the log does not state who submits. People who submit by scripts or share "
     "an id look the same, and a script that works when people do looks like them.",
-    "`--where 'automatic == 0'` leaves these users out of any command.",
+    "With --where automatic=0 any command leaves these users out.",
 )
 
 
@@ -136,7 +136,7 @@ def section(trace: Trace) -> Section:
     )
     found = found.assign(evidence=_evidence(found), flurry=_flurries(trace, found.index))
     text = shown(found, _SHOWN).set_axis(names)
-    caption = "Users who look automatic, and what suggests it; flurries are those of `anomalies`."
+    caption = "Users who look automatic, and what suggests it; with the flurries among their jobs."
     tables = Table("users", caption, found.rename_axis("user"), text), _of_limits(trace)
     return Section("automatic", _TITLE, finding, notes, values, tables)
 
@@ -166,5 +166,5 @@ def _of_limits(trace: Trace) -> Table:
     data = sensitivity(trace)
     columns: Columns = {"users": ("users", count), "share": ("of all jobs", share)}
     text = shown(data, columns).set_axis([f"{factor:g}" for factor in data.index])
-    caption = "Users who look automatic if all limits are multiplied."
+    caption = "Users who look automatic if all limits are multiplied by a factor."
     return Table("limits", caption, data, text)

@@ -250,6 +250,11 @@ def section(trace: Trace) -> Section:
         users = in_words(named_users(trace, distinct(trace.column("user")[automatic == 1])))
         rest = {n: describe(s) for n, s in _samples(trace.select(automatic == 0))[1].items()}
         values["without_automatic"] = rest
+        jobs, batches = (rest[name]["mean"] for name in ("jobs_per_session", "batches_per_session"))
+        finding += (
+            f" Without the users who look automatic, sessions have {plural(jobs, 'job')} in "
+            f"{plural(batches, 'batch', 'batches')} on average."
+        )
         without = _table(rest, f"The same without {users}: see Automatic users.")
         tables.append(replace(without, name="without_automatic"))
     parameters = {"session_method": _METHOD, "session_threshold": threshold}

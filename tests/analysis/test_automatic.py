@@ -54,6 +54,8 @@ def test_sessions_are_described_with_and_without_them(mixed):
     assert "user 90" in without.caption
     assert without.data.equals(people_alone.tables[0].data)
     assert not with_all.data.equals(without.data)
+    mean = people_alone.values["jobs_per_session"]["mean"]
+    assert f"look automatic, sessions have {mean:.3g} jobs in " in section.finding
     assert section.values["without_automatic"]["length"] == people_alone.values["length"]
 
 
