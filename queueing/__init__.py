@@ -14,20 +14,43 @@ from workloadkit.queueing.mixed_reopen import mixed
 from workloadkit.queueing.probability import breaks, exponential, hyperbolic, table
 from workloadkit.queueing.product_form import closed, operational_phases
 from workloadkit.queueing.reopening.model import reopen
-from workloadkit.queueing.stations import md1, mg1, mm1, mmc, mmck, mminf
+from workloadkit.queueing.stations import (
+    breakdowns,
+    dps,
+    fb,
+    ggc,
+    impatient,
+    md1,
+    mg1,
+    mgc,
+    mm1,
+    mmc,
+    mmck,
+    mminf,
+    priorities,
+    ps,
+    sjf,
+    srpt,
+)
 from workloadkit.queueing.transient import Transient, time_to_steady, transient
 
 __all__ = [
     "QueueingError",
     "QueueingWarning",
     "Transient",
+    "breakdowns",
     "breaks",
     "closed",
+    "dps",
     "exponential",
+    "fb",
+    "ggc",
     "hyperbolic",
+    "impatient",
     "kind_of_users",
     "md1",
     "mg1",
+    "mgc",
     "mixed",
     "mm1",
     "mmc",
@@ -37,8 +60,12 @@ __all__ = [
     "most_users",
     "networks",
     "operational_phases",
+    "priorities",
+    "ps",
     "reopen",
     "service_of_jobs",
+    "sjf",
+    "srpt",
     "symbolic",
     "table",
     "time_to_steady",

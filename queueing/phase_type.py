@@ -84,7 +84,7 @@ class PhaseType(DisplayedResult):
             raise QueueingError(f"order is {quoted(order)}; it must be a whole number from 1 to 20")
         found: Floats = np.ones(self.start.size)
         for k in range(1, order + 1):
-            found = k * np.linalg.solve(-self.rates, found)
+            found = k * np.asarray(np.linalg.solve(-self.rates, found), dtype=np.float64)
         return float(self.start @ found)
 
     def to_frame(self) -> "pd.DataFrame":

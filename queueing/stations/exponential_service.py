@@ -80,7 +80,8 @@ class Open(WaitingResult):
         p = points((not_negative("lam"), not_negative("S"), *rules), **given)
         with np.errstate(over="ignore"):
             measures = {name: plain(value) for name, value in cls.solved(p).items()}
-        return cls(p, Exactness(exactness), partial(again, model, given), **measures)
+        stated = exactness if isinstance(exactness, Exactness) else Exactness(exactness)
+        return cls(p, stated, partial(again, model, given), **measures)
 
     @staticmethod
     def solved(p: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,16 +69,16 @@ class _Limited(Open):
 
     def _wait_survival(self, t: Floats, at: Places, job: str) -> Floats:
         found = np.full(at.shape, np.nan)
-        for place, share in self._shares(at):
+        for place, c, share in self._shares(at):
             here = at == place
-            c, S = int(self._at("servers", place)), float(self._at("S", place))
+            S = float(self._at("S", np.asarray(place)))
             met = share[:-1] / share[:-1].sum()
             found[here] = erlang_waits(met, c, S, t[here])
         return found
 
     def _number(self, n: Floats, at: Places) -> Floats:
         found = np.full(at.shape, np.nan)
-        for place, share in self._shares(at):
+        for place, _, share in self._shares(at):
             here = at == place
             most = np.minimum(n[here], share.size - 1).astype(np.intp)
             found[here] = np.where(n[here] < share.size, share[most], 0.0)
@@ -86,17 +86,18 @@ class _Limited(Open):
 
     def _all_busy(self, at: Places) -> Floats:
         found = np.full(at.shape, np.nan)
-        for place, share in self._shares(at):
-            found[at == place] = share[int(self._at("servers", place)) :].sum()
+        for place, c, share in self._shares(at):
+            found[at == place] = share[c:].sum()
         return found
 
-    def _shares(self, at: Places) -> Iterator[tuple[np.intp, Floats]]:
-        """Yield points with a solution, and shares of time with 0, ..., K jobs."""
-        for place in np.unique(at):
-            lam, S, c, K = (float(self._at(x, place)) for x in ("lam", "S", "servers", "K"))
+    def _shares(self, at: Places) -> Iterator[tuple[int, int, Floats]]:
+        """Yield points with a solution, their servers, and shares of time with 0, ..., K jobs."""
+        for place in np.unique(at).tolist():
+            here = np.asarray(place)
+            lam, S, c, K = (float(self._at(x, here)) for x in ("lam", "S", "servers", "K"))
             if not np.isnan(lam):
                 busy = np.minimum(np.arange(1.0, K + 1), c)
-                yield place, birth_death(np.full(int(K), lam * S), busy)
+                yield place, int(c), birth_death(np.full(int(K), lam * S), busy)
 
     def _where_served(self, at: Places, evaluate: Callable[..., Floats]) -> Floats:
         """Evaluate where service takes time; otherwise response times are 0."""

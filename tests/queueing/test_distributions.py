@@ -106,13 +106,13 @@ def test_responses_are_waits_and_services():
     t = np.linspace(0, 60, 1_201)
     wait = queue.wait_sf(t)
     mean = np.trapezoid(wait, t)
-    assert mean == pytest.approx(queue.W, rel=1e-4)
+    assert mean == pytest.approx(queue.W, rel=2e-3)
     limited = mmck(3.0, 1.0, 2, 6)
-    assert np.trapezoid(limited.wait_sf(t), t) == pytest.approx(limited.W, rel=1e-4)
-    assert np.trapezoid(md1(0.4, 2.0).wait_sf(t), t) == pytest.approx(md1(0.4, 2.0).W, rel=1e-3)
+    assert np.trapezoid(limited.wait_sf(t), t) == pytest.approx(limited.W, rel=2e-3)
+    assert np.trapezoid(md1(0.4, 2.0).wait_sf(t), t) == pytest.approx(md1(0.4, 2.0).W, rel=5e-3)
     closed_one = closed(6, 4.0, 1.0)
     area = np.trapezoid(closed_one.wait_sf(t), t)
-    assert area == pytest.approx(closed_one.R - 1, rel=1e-4)
+    assert area == pytest.approx(closed_one.R - 1, rel=2e-3)
 
 
 def test_large_numbers_do_not_overflow():

@@ -45,8 +45,11 @@ WIDTH = 80
 
 NAMES = (
     *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
+    *("mgc", "ggc", "impatient", "breakdowns", "ps", "dps", "srpt", "sjf", "fb", "priorities"),
     "network",
 )
+#: Models of several classes: a list has the values of the classes.
+OF_CLASSES = ("priorities", "dps")
 
 
 @with_settings()
@@ -126,7 +129,7 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     network = model == "network"
     solve: Callable[..., Any] = _network if network else getattr(models, model)
     takes = signature(solve).parameters
-    vectors: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ("lam", "S", "scv", "weight") if model in OF_CLASSES else ()
     if network:
         several = any(word.startswith("demands=") and ";" in word for word in words)
         vectors = ("demands", "open_demands", "servers", "lam", *(("N", "Z") if several else ()))
@@ -137,8 +140,9 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     for grid in grids:
         with as_our_errors(), progress(f"solving {model}"):
             result = solve(**grid)
-        if network:
-            yield from ((part, part.to_frame()) for part in (result, result.open) if part)
+        if network or model in OF_CLASSES:
+            parts = result, getattr(result, "open", None)
+            yield from ((part, part.to_frame()) for part in parts if part)
             continue
         numbers = {k: v for k, v in grid.items() if isinstance(v, float | np.ndarray)}
         yield result, result.to_frame().assign(**numbers)
@@ -235,10 +239,12 @@ def _with_quantiles(result: Any, table: "pd.DataFrame", shares: list[float]) -> 
 
 def _quantiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
     """Return the quantiles of the responses by kind of job; raise if no formula is known."""
-    from workloadkit.queueing import networks
+    from workloadkit.queueing import QueueingError, networks
 
     if isinstance(result, networks.NetworkResult):
         return {"open": [networks.sojourn(result).ppf(share) for share in shares]}
+    if not hasattr(result, "ppf"):
+        raise QueueingError("no formula is known for quantiles of the response times of classes")
     return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
 
 

@@ -154,7 +154,7 @@ def _vector(name: str, text: str) -> "NDArray[np.float64]":
 
 def _values(name: str, text: str) -> list[Any]:
     """Return the values of one word: floats, a function, or a name."""
-    if name == "method":
+    if name in ("method", "order"):
         return text.split(",")
     if _is_function(text):
         read = {"p": _probability, "Z": _think_time}.get(name)

@@ -146,10 +146,22 @@ mm1 lam S, md1 lam S      open arrivals, one server: exponential service,
 mg1 lam S scv             constant, or with that squared coeff. of variation
 mmc lam S servers, mminf lam S, mmck lam S servers K
                           many servers, as many as jobs, K places in all
+mgc lam S scv servers, ggc lam S scv_arrivals scv servers
+                          approximations for general service and arrivals
+impatient lam S servers patience
+                          waiting jobs leave after that mean time
+breakdowns lam S up down  one server that works and is repaired for these
+                          mean times
+ps lam S, srpt lam S, sjf lam S, fb lam S
+                          processor sharing; shortest remaining time first,
+                          shortest job first, least attained service; scv=1
+priorities lam S          a list is one class each, the first has priority;
+                          servers=, scv=, order=non-preemptive|preemptive
+dps lam S weight          classes that share a server by weights
 network demands N         N users and stations of these demands; Z=0,
                           method=mva|bard-schweitzer|linearizer; and, or
-                          instead, open jobs: open_demands lam; a list is one
-                          class, rows of several are separated by semicolons
+                          instead, open jobs: open_demands lam; a list is
+                          one class, a semicolon begins that of the next
 closed, mixed and reopen take servers=, too.
 """
 
