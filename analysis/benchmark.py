@@ -60,6 +60,11 @@ class BenchmarkReport(Report):
     source: Any
 
     @property
+    def headlines(self) -> tuple[tuple[str, str, str], ...]:
+        """None: the command prints the scores."""
+        return ()
+
+    @property
     def name(self) -> str:
         """Version of the suite."""
         return f"version {VERSION} of the benchmark"
