@@ -32,7 +32,8 @@ smartquotes = False  # quotes in text are often those of a value
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 # -- Pages in MyST, and notebooks ---------------------------------------------
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_substitutions = {"version": version}
 myst_heading_anchors = 3
 # A notebook runs when its code has changed; results are kept in docs/_build.
 nb_execution_mode = "cache"

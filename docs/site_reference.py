@@ -441,7 +441,7 @@ def _described(path: str, name: str) -> str:
     thing, full = _object(f"{path}.{name}"), f"{path}.{name}"
     page = next(page for page, package in PACKAGES.items() if path.startswith(package.__name__))
     text = (
-        f":orphan:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{page}`.\n\n"
+        f":orphan:\n:nosearch:\n\n{full}\n{'=' * len(full)}\n\nPart of :doc:`../../{page}`.\n\n"
         f".. currentmodule:: {path}\n\n"
     )
     if inspect.isclass(thing) and (first := _first_names()[thing]) != full:

@@ -42,6 +42,7 @@ LONG = (
     "reserve-processors",
     "simulate-a-site",
     "simulate-nodes",
+    "site",
     "step-a-simulation",
     "sweep-over-loads",
     "theory-against-simulation",
@@ -71,14 +72,28 @@ def files_of(page):
     return dict(re.findall(r"```text (\S+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
 
 
-def test_each_guarantee_has_its_test():
-    page = DOCS / "explanation" / "guarantees.md"
-    promises = [line for line in page.read_text(encoding="utf-8").splitlines() if "`test_" in line]
-    named = {name for line in promises for name in re.findall(r"`(test_\w+)`", line)}
-    tests = Path(__file__).parent.rglob("test_*.py")
-    there = {name for test in tests for name in re.findall(r"def (\w+)\(", test.read_text("utf-8"))}
-    assert len(promises) > 10
-    assert named <= there
+def test_each_guarantee_has_its_test_and_each_test_its_file():
+    page = (DOCS / "explanation" / "guarantees.md").read_text(encoding="utf-8")
+    promises, _, files = page.partition("## Where the tests are")
+    named = set(re.findall(r"`(test_\w+)`", promises))
+    assert promises.count("`test_") > 10
+    listed = [
+        (path, name)
+        for path, names in re.findall(r"^\| `(\S+\.py)` \| (.*) \|$", files, re.MULTILINE)
+        for name in re.findall(r"`(test_\w+)`", names)
+    ]
+    assert {name for _, name in listed} == named
+    for path, name in listed:
+        assert f"def {name}(" in (README.parent / path).read_text("utf-8"), (path, name)
+
+
+def test_pages_that_readme_links_read_whole_as_markdown():
+    links = re.findall(r"\]\((?!http)([^)#]+\.md)", README.read_text(encoding="utf-8"))
+    assert len(links) > 20
+    pages = {link: (README.parent / link).read_text("utf-8") for link in links}
+    assert not [
+        link for link, text in pages.items() if re.search(r"^```\{(include|toctree)", text, re.M)
+    ]
 
 
 def test_speed_is_a_table_with_its_machine():

@@ -374,6 +374,7 @@ class ExperimentSettings(Placing, Measured):
             read=str,
             check=a_share,
             recorded="never",  # results contain the number of runs
+            rare=True,
         ),
     ] = None
     confidence: Annotated[
