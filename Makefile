@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := pip install --quiet --disable-pip-version-check
-INSTALLING := Installing workloadkit and its dependencies into $(VENV), once: a minute or more
+# The first installation shows what pip does, and how far it is.
+INSTALL_SHOWN := pip install --disable-pip-version-check
+INSTALLING := Installing workloadkit and its dependencies into $(VENV), once, in one to five minutes
 NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=..." if sys.version_info < (3, 11) else 0)'
 
 # The tests start Python hundreds of times, so compiled files are kept. Each worker occupies a core, so
@@ -94,16 +96,16 @@ constraints: $(VENV)/.dev
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
-	@echo "$(INSTALLING) (some 200 MB to download)"
+	@echo "$(INSTALLING): some 200 MB to download, 900 MB on disk"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/$(INSTALL) -c constraints.txt -e .
+	@$(BIN)/$(INSTALL_SHOWN) -c constraints.txt -e .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
 	@echo "$(INSTALLING), and the tools for tests"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/$(INSTALL) -c constraints.txt -e '.[dev]'
+	@$(BIN)/$(INSTALL_SHOWN) -c constraints.txt -e '.[dev]'
 	touch $(VENV)/.run $@
 
 $(VENV)/.docs: $(VENV)/.dev

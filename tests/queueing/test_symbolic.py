@@ -9,6 +9,7 @@ import sympy
 
 from workloadkit import queueing
 from workloadkit.queueing import QueueingError, networks, symbolic
+from workloadkit.queueing.symbolic import expressions
 
 POINTS = [(0.3, 3.7, 1.1), (0.0, 40.0, 0.7), (0.85, 0.01, 1.15), (1e-6, 1e6, 1.0)]
 
@@ -204,3 +205,11 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(QueueingError, match=message):
             call()
+
+
+def test_without_sympy_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(expressions, "find_spec", lambda name: None)
+    calls = (lambda: symbolic.closed(1), lambda: symbolic.mixed(1), symbolic.reopen)
+    for make in (*calls, lambda: symbolic.network(1, 2)):
+        with pytest.raises(QueueingError, match=r"pip install 'workloadkit\[exact\]'"):
+            make()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 workloadkit sweep log.swf.gz --scheduler easy --scheduler sjf --load 0.9
 workloadkit sweep log.swf.gz --runs 10 --seed 1 --workers 4 --plot sweep.svg
-workloadkit sweep log.swf.gz --load 0.8 --runs 500 --precision 2% --metric mean_wait
+workloadkit sweep --load 0.8 --runs 500 --precision 2% --metric mean_wait
 workloadkit sweep --metric wait_p98 --metric later_than_fcfs -o sweep.csv
 workloadkit sweep --metric mine:share_on_time --load 0.8
 workloadkit sweep log.swf.gz --load-by users --users-factor 1.2 --runs 10
