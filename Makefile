@@ -23,10 +23,10 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# Adds the slow tests (whole logs in both engines, long statistics) and random cases that differ
-# between runs, compiles all kernels, and repeats the other tests without the compiler.
+# What `make test` leaves out: slow tests (whole logs in both engines, long statistics), compiled, with
+# random cases that differ between runs; and those of `make test` without the compiler.
 test-all: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist worksteal -m "slow or not slow" --hypothesis-profile=search
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow or compiled" --hypothesis-profile=search
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow and not compiled"
 
 # Tests with the oldest allowed version of each direct dependency. Deprecation warnings are ignored,

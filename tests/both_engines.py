@@ -1,6 +1,7 @@
 """Simulations in both engines, which must agree."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,6 +15,19 @@ def daily(cases: Iterable[Any], every_day: Collection[Any]) -> list[Any]:
     """Mark the cases that only `make test-all` takes: each compiles a kernel, or is a whole log."""
     return [
         pytest.param(case, marks=() if case in every_day else pytest.mark.slow) for case in cases
+    ]
+
+
+def in_turn(policies: Iterable[Any], others: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return pairs: EASY and conservative with all others, each policy with one in four in turn.
+
+    All pairs would compile hundreds of kernels; `python -m tests.golden --check` plays them.
+    """
+    step = min(4, len(others))
+    return [
+        (policy, other)
+        for (i, policy), (j, other) in product(enumerate(policies), enumerate(others))
+        if policy in ("easy", "conservative") or (i + j) % step == 0
     ]
 
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from tests.compiled import interpreting
 from tests.data import needs_compiler
-from tests.examples import SEARCH, searches
+from tests.examples import SEARCH
 
 # No deadline: a first call compiles. Few cases, and the same each time, so that who changed nothing
 # meets nothing new; `make test-all` searches on, with the profile "search".
@@ -40,9 +40,9 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let simulations run as plain Python, unless `make test-all` runs or the test needs more."""
-    needed = needs_compiler.mark in item.iter_markers() or item.get_closest_marker("compiled")
-    if searches() or needed:
+    """Let simulations run as plain Python, unless the test is a slow one or needs more."""
+    needed = needs_compiler.mark in item.iter_markers()
+    if needed or any(item.get_closest_marker(mark) for mark in ("slow", "compiled")):
         return (yield)
     with interpreting():
         return (yield)

@@ -127,7 +127,7 @@ def test_what_is_planted_is_found(seed, attempts):
 
 
 @pytest.mark.slow
-@examples(1000)
+@examples(250)
 @given(st.integers(0, 10**9), st.booleans())
 def test_what_is_planted_in_many_exports_is_found(seed, attempts):
     agree(seed, attempts)

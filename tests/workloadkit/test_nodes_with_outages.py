@@ -207,7 +207,7 @@ def random_case(rng):
     return log, nodes, random_outages(rng, nodes), how
 
 
-@pytest.mark.parametrize("n_cases", [100, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_cases", [100, pytest.param(1500, marks=pytest.mark.slow)])
 def test_both_engines_give_the_schedule_of_the_definition(n_cases):
     rng, n_stops, n_stuck = np.random.default_rng(n_cases), 0, 0
     for case in range(n_cases):

@@ -21,7 +21,7 @@ KINDS = {
         "sge_tasks_under_one_id",
     ),
 }
-N_LOGS = [1, pytest.param(50, marks=pytest.mark.slow)]
+N_LOGS = [1, pytest.param(15, marks=pytest.mark.slow)]
 
 
 def jobs_read(trace, *, wait):

@@ -60,7 +60,7 @@ def test_each_record_is_read_word_by_word(text):
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(150)
 @given(files())
 def test_each_record_of_many_files_is_read_word_by_word(text):
     agree(text)

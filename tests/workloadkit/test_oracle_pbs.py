@@ -111,7 +111,7 @@ def test_each_record_is_read_as_it_stands(text):
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(150)
 @given(files())
 def test_each_record_of_many_files_is_read_as_it_stands(text):
     agree(wk.read_pbs(io.BytesIO(text.encode())), text)

@@ -78,7 +78,7 @@ def test_breaches_are_counted_as_by_hand(text):
 
 
 @pytest.mark.slow
-@examples(1000)
+@examples(300)
 @given(logs())
 def test_breaches_of_many_logs_are_counted_as_by_hand(text):
     assert not disagreements(text)

@@ -75,7 +75,7 @@ def test_each_line_is_read_from_both_ends(text):
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(150)
 @given(files())
 def test_each_line_of_many_files_is_read_from_both_ends(text):
     agree(wk.read_sge(io.BytesIO(text.encode())), text)

@@ -182,7 +182,7 @@ def test_each_job_is_read_as_it_stands(table):
 
 
 @pytest.mark.slow
-@examples(500)
+@examples(150)
 @given(st.lists(records(), min_size=1, max_size=12))
 def test_each_job_of_many_exports_is_read_as_it_stands(table):
     text = lines_of(attempts_ascend(table))
@@ -323,7 +323,7 @@ def test_what_is_made_of_an_export_follows_the_standard(table, attempts):
 
 
 @pytest.mark.slow
-@examples(300)
+@examples(100)
 @given(st.lists(records(), min_size=1, max_size=12), st.booleans())
 def test_what_is_made_of_many_exports_follows_the_standard(table, attempts):
     obey(table, attempts)

@@ -94,7 +94,7 @@ def test_the_compiled_engine_follows_the_definition(users, jobs, zone):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("users", BEHAVIOURS)
-@examples(60)
+@examples(24)
 @given(
     any_log,
     zones,

@@ -177,7 +177,7 @@ def agree(jobs, machine, policy, rules):
 
 @times
 @pytest.mark.parametrize("family", POLICIES)
-@examples(60)
+@examples(32)
 @given(data=st.data())
 def test_both_engines_are_the_oracle(family, time, data):
     policy = data.draw(st.sampled_from(POLICIES[family]))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.both_engines import in_turn
 from tests.compiled import from_python
 from tests.examples import examples
 from workloadkit.errors import ParameterError, WorkloadError
@@ -290,20 +291,16 @@ SCHEDULERS = (
     *("fcfs", "easy:backfill=sjf", "conservative", "reservations:3", "sjf", "wfp3", "f1"),
     *("creasy", "user-priority", "multi-queue:partitions=2", "self-adaptive"),
 )
+USERS = (
+    Mixed(0.4, 6, 5.0, procs=[1, 2, 3, 7], run=[3.0, 9.0, 1.0, 2.0], jobs=600),
+    Reopen(0.5, "shmueli", run=4.0, procs=[1, 2, 4], jobs=600),
+    Cautious(20, 5.0, limit=3, pause=9.0, run=[3.0, 9.0, 1.0], procs=[1, 2, 5], jobs=600),
+)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
-@pytest.mark.parametrize(
-    "users",
-    [
-        Mixed(0.4, 6, 5.0, procs=[1, 2, 3, 7], run=[3.0, 9.0, 1.0, 2.0], jobs=600),
-        Reopen(0.5, "shmueli", run=4.0, procs=[1, 2, 4], jobs=600),
-        Cautious(20, 5.0, limit=3, pause=9.0, run=[3.0, 9.0, 1.0], procs=[1, 2, 5], jobs=600),
-    ],
-    ids=describe,
-)
-def test_engines_agree_under_every_scheduler(users, scheduler):
+@pytest.mark.parametrize(("scheduler", "users"), in_turn(SCHEDULERS, USERS))
+def test_engines_agree_under_every_scheduler(scheduler, users):
     both(users, scheduler, procs=8)
 
 

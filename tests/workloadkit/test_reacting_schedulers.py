@@ -8,6 +8,7 @@ import pytest
 from numba import config
 
 import workloadkit as wk
+from tests.both_engines import in_turn
 from tests.data import needs_traces, trace_path
 from tests.small_logs import valued
 from workloadkit.errors import ParameterError, WorkloadWarning
@@ -88,8 +89,7 @@ def test_engines_agree():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("users", USERS)
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize(("scheduler", "users"), in_turn(SCHEDULERS, USERS))
 def test_engines_agree_for_all(scheduler, users):
     for seed, (stretch, whole) in enumerate(product((HOURS, WEEKS), (True, False))):
         for overrun, passes in product(OVERRUNS, PASSES):
@@ -99,8 +99,7 @@ def test_engines_agree_for_all(scheduler, users):
 
 @pytest.mark.slow
 @needs_traces
-@pytest.mark.parametrize("users", USERS)
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize(("scheduler", "users"), in_turn(SCHEDULERS, USERS))
 def test_engines_agree_on_a_real_log(scheduler, users):
     trace = wk.read_swf(trace_path("KTH-SP2-1996-2")).take(range(2000))
     compare(trace, scheduler, users, overrun="late")
