@@ -4,5 +4,7 @@ from .cross_check.everything import crosscheck_all as crosscheck_all
 from .cross_check.others import judge_schedules as judge_schedules
 from .cross_check.others import write_crosscheck as write_crosscheck
 from .cross_check.result import CrossCheck as CrossCheck
+from .fit import fit_queueing_model as fit_queueing_model
+from .fit_result import FittedQueueingModel as FittedQueueingModel
 from .from_trace import QueueingOfLog as QueueingOfLog
 from .from_trace import queueing_from_trace as queueing_from_trace

@@ -38,6 +38,7 @@ workloadkit queueing closed N=1:30 Z=5 S=1 --plot closed.svg
 workloadkit queueing reopen lam=0.1:0.9:0.1 p=exp:1 Z=1 S=1
 workloadkit queueing network demands=0.2,0.1,0.05 N=10 Z=5
 workloadkit queueing --trace log.swf
+workloadkit queueing fit log.swf --target median_wait=1h
 """
 
 #: Columns of a terminal.
@@ -46,7 +47,7 @@ WIDTH = 80
 NAMES = (
     *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
     *("mgc", "ggc", "impatient", "breakdowns", "ps", "dps", "srpt", "sjf", "fb", "priorities"),
-    "network",
+    *("network", "fit"),
 )
 #: Models of several classes: a list has the values of the classes.
 OF_CLASSES = ("priorities", "dps")
@@ -68,7 +69,7 @@ def queueing(
         typer.Argument(
             metavar="NAME=VALUE...",
             show_default=False,
-            help="Parameters, see `workloadkit help parameters`.",
+            help="Parameters, see `workloadkit help parameters`; after fit, a log.",
         ),
     ] = None,
     *,
@@ -84,6 +85,15 @@ def queueing(
             help="Measure the parameters in this log, and show what the models predict for it.",
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE=TIME",
+            show_default=False,
+            help="With fit: processors for mean_wait, median_wait or p90_wait of at most TIME, by "
+            "theory and by simulation under EASY.",
+        ),
+    ] = None,
     procs: Annotated[int | None, procs_option()] = None,
     plot: Annotated[
         Path | None, figure_option("response times, or measures over a varying parameter")
@@ -95,7 +105,8 @@ def queueing(
     """Solve a queueing model by its formulas.
 
     Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
-    the unit of S, rates in its inverse. --procs and --seed require --trace.
+    the unit of S, rates in its inverse. --procs and --seed require --trace or fit, which chooses a
+    model of a log, tests its assumptions, and compares it with the record (exit 0 also if refused).
     """
     check_outputs(plot, json=json, inputs=[trace])
     if trace is not None:
@@ -103,6 +114,13 @@ def queueing(
             raise ParameterError(f"--trace measures the parameters itself: leave out {model}")
         _of_log(trace, procs=procs, seed=seed, strict=strict, plot=plot, json=json)
         return
+    if model == "fit":
+        _fit(
+            words or [], target=target, procs=procs, seed=seed, strict=strict, plot=plot, json=json
+        )
+        return
+    if target is not None:
+        raise ParameterError("target", "requires fit LOG")
     if model is None:
         raise ParameterError(f"MODEL is missing; known: {', '.join(NAMES)}; or give --trace LOG")
     shares = list(settings.quantiles)
@@ -116,6 +134,34 @@ def queueing(
     if str(json) != "-":
         for place, (result, table) in enumerate(results):
             typer.echo(("\n" if place else "") + "\n".join(_shown(model, result, table, shares)))
+
+
+def _fit(
+    words: list[str],
+    *,
+    target: str | None,
+    procs: int | None,
+    seed: int | None,
+    strict: bool,
+    plot: Path | None,
+    json: Path | None,
+) -> None:
+    """Fit a queueing model to a log; print a page."""
+    from workloadkit import analysis
+    from workloadkit.analysis.queue_models.fit_result import describe_fit
+
+    if len(words) != 1:
+        raise ParameterError(f"fit takes one log, not {len(words)}")
+    trace = load(Path(words[0]), strict=strict)
+    with progress("fitting"):
+        found = analysis.fit_queueing_model(trace, procs=procs, target=target, rng=seed)
+    if plot:
+        analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3))
+        note(f"wrote {plot}")
+    if json:
+        write_json(json, found.to_dict())
+    if str(json) != "-":
+        typer.echo("\n".join(describe_fit(found)))
 
 
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:

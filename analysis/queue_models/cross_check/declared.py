@@ -113,18 +113,14 @@ def _limited_room(point: Point) -> Callable[..., Any]:
 
 
 def _any_service(point: Point) -> Callable[..., Any]:
-    """Return users with gamma-distributed run times, drawn in advance."""
+    """Return a function that draws gamma-distributed run times, for users with these in order."""
+    lam, scv = float(point["lam"]), float(point["scv"])
+    return lambda run, jobs: partial(_gamma_jobs, lam, run, scv, jobs)
 
-    def make(run: float, jobs: int) -> Callable[[np.random.Generator], Any]:
-        def drawn(rng: np.random.Generator) -> Any:
-            scv = float(point["scv"])
-            times = rng.gamma(1 / scv, scv * run, jobs) if scv else np.full(jobs, run)
-            times = np.maximum(times, 1e-300)
-            return users.Poisson(point["lam"], run=times, law="listed", jobs=jobs)
 
-        return drawn
-
-    return make
+def _gamma_jobs(lam: float, run: float, scv: float, jobs: int, rng: np.random.Generator) -> Any:
+    times = rng.gamma(1 / scv, scv * run, jobs) if scv else np.full(jobs, run)
+    return users.Poisson(lam, run=np.maximum(times, 1e-300), law="listed", jobs=jobs)
 
 
 _CLOSED = _declared(
