@@ -186,6 +186,7 @@ def _executions(trace: "Trace") -> pd.DataFrame:
 
 def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
     """Yield row, outcome and `NUMBERS` of each execution."""
+    named = [trace.unit if name == "procs" else name for name in NUMBERS]
     for row in np.flatnonzero(texts != "").tolist():
         try:
             for one in _DECODER.decode(texts[row]):
@@ -195,7 +196,7 @@ def _parsed(trace: "Trace", texts: Any) -> Iterator[list[Any]]:
                 )
                 if outcome not in (*OUTCOMES, RESIZED) or not plausible:
                     raise ValueError
-                yield [row, outcome, *(float(one.get(name, np.nan)) for name in NUMBERS)]
+                yield [row, outcome, *(float(one.get(name, np.nan)) for name in named)]
         except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
             raise WorkloadError(
                 f"{trace.name}: in the side-car, executions of job {trace.column('job')[row]} are "

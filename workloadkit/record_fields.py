@@ -105,4 +105,13 @@ SIDECAR_FIELDS = (
     ),
 )
 
-BY_NAME = {field.name: field for field in SIDECAR_FIELDS}
+#: The own sizes of jobs in a log that is seen in another unit, see `workloadkit.units`, by the
+#: column of the side-car that keeps them.
+OWN_SIZES = {"own_procs": "procs", "requested_own_procs": "requested_procs"}
+
+_OF_OWN_SIZES = (
+    RecordField(column, "number", "", "processors, in a log seen in another unit", "procs")
+    for column in OWN_SIZES
+)
+
+BY_NAME = {field.name: field for field in (*SIDECAR_FIELDS, *_OF_OWN_SIZES)}

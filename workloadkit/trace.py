@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from workloadkit.machine.description import MachineDescription
+    from workloadkit.settings.common import JobUnit
+    from workloadkit.units import Counting
 
 _MOST_BINS = 500  # of a figure
 
@@ -93,6 +95,9 @@ class Trace(Displayed):
     dropped : tuple of str
         Columns of the side-car, and ``machine``, that changes since reading made untrue: they are
         left out.
+    counting : Counting, optional
+        How sizes are counted in a log that is seen in another unit than processors, see
+        `workloadkit.units.in_unit`.
 
     Examples
     --------
@@ -116,6 +121,7 @@ class Trace(Displayed):
     intake: Intake | None = None
     machine: "MachineDescription | None" = None
     dropped: tuple[str, ...] = ()
+    counting: "Counting | None" = None
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -255,6 +261,11 @@ class Trace(Displayed):
     def n_bursts(self) -> int:
         """Number of bursts of checkpointed jobs."""
         return len(self.table("bursts"))
+
+    @property
+    def unit(self) -> "JobUnit":
+        """The unit in which sizes of jobs and of the machine are counted: processors by default."""
+        return "procs" if self.counting is None else self.counting.unit
 
     @cached_property
     def content_digest(self) -> str:

@@ -63,6 +63,7 @@ from workloadkit.simulation.users.behaviour import Behaviour
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 Schedulers = Sequence[str | Policy | Scheduler] | Mapping[str, str | Policy | Scheduler]
 
 #: Settings that are the same for all readings of an experiment.
-COMMON = ("load_by", "metrics", "runs", "precision", "confidence", "rng")
+COMMON = ("load_by", "metrics", "runs", "precision", "confidence", "rng", "unit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +155,22 @@ class Experiment(Displayed):
                 parse(scheduler)
         for log in self.logs.values():
             check_trace(log)
+        self._count()
         for users in self.behaviours.values():
             self._check_users(users)
         if self.settings.resampling and not self._by_users:
             raise ParameterError(f"resampling requires {parameter('load_by', 'users')}")
         for reading in self.readings:
             self._under(reading)
+
+    def _count(self) -> None:
+        """See the logs in the unit that is counted."""
+        asked = self.settings
+        if asked.unit != "procs" and any("machine" in each for each in self.readings.values()):
+            what = f"is {asked.unit!r}; {parameter('machine')} must then be one of all readings"
+            raise ParameterError("unit", what)
+        seen = {name: counted_log(log, asked) for name, log in self.logs.items()}
+        object.__setattr__(self, "logs", seen)
 
     def _table(self) -> pd.DataFrame:
         """Return one row a group of runs."""

@@ -27,6 +27,7 @@ from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -147,6 +148,7 @@ def sweep(
     """
     check_trace(trace)
     options = SweepSettings.of(settings, keywords)
+    trace = counted_log(trace, options)
     if loads is None:
         loads = FACTORS if options.load_by == "users" else LOADS
     experiment = Experiment(

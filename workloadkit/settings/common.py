@@ -73,6 +73,18 @@ def processors(by_default: str) -> Setting:
     )
 
 
+#: What sizes of jobs, and of the machine, are counted in.
+JobUnit = Literal["procs", "nodes", "gpus"]
+UnitOfSizes = Annotated[
+    JobUnit,
+    Setting(
+        help="Count sizes and load in processors, nodes or GPUs; jobs that hold none are left out.",
+        more="Nodes and GPUs of jobs are those of the side-car; those of the machine are MaxNodes "
+        "and those of its description, or given as `procs`.",
+        rare=True,
+    ),
+]
+
 Procs = Annotated[int | None, processors("the header's MaxProcs, else MaxNodes")]
 OfferedLoad = Annotated[
     float | None,
@@ -130,6 +142,7 @@ class Characterize(Settings):
         int | None,
         replace(processors("the header's MaxProcs, else MaxNodes"), recorded="changed"),
     ] = None
+    unit: UnitOfSizes = "procs"
     shares: Annotated[
         Any,
         Setting(
@@ -159,6 +172,7 @@ class Compare(Settings):
         int | None,
         replace(processors("the headers' MaxProcs, else MaxNodes"), recorded="changed"),
     ] = None
+    unit: UnitOfSizes = "procs"
 
 
 # The settings of `workloadkit queueing` and `crosscheck`, common to all models.

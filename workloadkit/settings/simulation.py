@@ -8,7 +8,15 @@ from typing import Annotated, Any, Literal
 from workloadkit.built_in import PREDICTORS, SCHEDULERS, USERS
 from workloadkit.errors import ParameterError, check_count, parameter
 from workloadkit.parameters import Duration
-from workloadkit.settings.common import DownTimes, OfferedLoad, Procs, Seed, a_share, read_share
+from workloadkit.settings.common import (
+    DownTimes,
+    OfferedLoad,
+    Procs,
+    Seed,
+    UnitOfSizes,
+    a_share,
+    read_share,
+)
 from workloadkit.settings.setting import Setting, Settings
 
 Oversize = Literal["error", "drop"]
@@ -52,6 +60,7 @@ class Served(Settings):
     """How the jobs of a log are served."""
 
     procs: Procs = None
+    unit: UnitOfSizes = "procs"
     oversize: Annotated[
         Oversize,
         Setting(

@@ -16,6 +16,7 @@ from workloadkit.header import Header
 from workloadkit.io.machine import read_machine
 from workloadkit.machine.description import MachineDescription
 from workloadkit.settings import Simulate
+from workloadkit.settings.common import JobUnit
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.machine.hardware import Hardware, is_described
@@ -28,6 +29,7 @@ from workloadkit.simulation.users.behaviour import Community, is_of_log
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace
+from workloadkit.units import described_amount
 
 if TYPE_CHECKING:
     from workloadkit.io.outages import Outages
@@ -105,6 +107,9 @@ def select_machine(
     if holds:
         _check_holds(policy, behaviour, settings)
     strikes = down is not None and not 0 < len(down) == len(holds)  # processors, too
+    if trace is not None and trace.unit != "procs" and (strikes or settings.reservations):
+        what = parameter("outages" if strikes else "reservations")
+        raise ParameterError("unit", f"is {trace.unit!r}, and {what} are of processors; give one")
     if down is not None and strikes and machine is not None:
         machine = _with_outages(machine, down, policy, settings)
     procs = _processors(trace, behaviour, population, settings, machine, recorded=recorded)
@@ -184,10 +189,21 @@ def _machine(settings: Simulate, trace: Trace | None) -> Any:
     """Return the machine of a simulation; None for identical processors."""
     how = {x: getattr(settings, x) for x in ("placement", "claim", "memory")}
     machine = machine_named(settings.machine, trace, **how)
+    _check_unit(machine, settings.unit)
     changed = [x for x in how if x in settings.changed]
     if changed and not is_described(machine):
         raise ParameterError(f"{changed[0]} applies to a machine that has a description")
     return machine
+
+
+def _check_unit(machine: Any, unit: JobUnit) -> None:
+    """Check that a machine that is no pool of processors has what is counted."""
+    if machine is None or unit == "procs":
+        return
+    if not is_described(machine):
+        raise ParameterError("unit", f"is {unit!r}; that requires a machine with a description")
+    if not described_amount(machine.description, unit):
+        raise ParameterError("unit", f"is {unit!r}, of which the machine {machine.name} has none")
 
 
 def _check_supported(policy: Any, what: str, *, advises: bool = False) -> None:

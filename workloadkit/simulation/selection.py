@@ -266,7 +266,7 @@ def _check_presence(trace: Trace | None, behaviour: object, population: object) 
 
 def check_synthetic(who: str, settings: Simulate) -> None:
     """Refuse settings that apply to the jobs of a log, where users submit their own jobs."""
-    of_jobs = ("scale_arrivals", "scale_runs", "scale_sizes", "offered_load", "oversize")
+    of_jobs = ("unit", "scale_arrivals", "scale_runs", "scale_sizes", "offered_load", "oversize")
     for name in (*of_jobs, "estimates"):
         if name in settings.changed:
             raise ParameterError(f"{who} submit their own jobs: {name} applies to jobs of a log")

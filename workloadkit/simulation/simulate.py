@@ -47,7 +47,8 @@ from workloadkit.simulation.users.behaviour import (
 )
 from workloadkit.simulation.workload import Workload, shortest_estimate, that_wait
 from workloadkit.simulation.workload.from_log import are_whole
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
+from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
     from workloadkit.simulation.users import BatchUser
@@ -274,6 +275,9 @@ def simulate(
     [0, 10, 2]
     """
     asked = Simulate.of(settings, keywords)
+    if trace is not None:
+        check_trace(trace)
+        trace = counted_log(trace, asked)
     parts = select_parts(trace, scheduler, users, asked)
     return report(parts, asked, *execute(parts, asked))
 

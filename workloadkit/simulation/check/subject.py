@@ -44,6 +44,7 @@ from workloadkit.simulation.workload import (
 )
 from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace
+from workloadkit.units import in_unit
 
 
 class Subject(NamedTuple):
@@ -129,11 +130,14 @@ def subject_of(
     """Read the settings, and derive the jobs from the log."""
     said = recorded_in(trace, schedule)
     asked, taken = _asked(schedule, said, settings, keywords)
+    hardware = _described(trace, schedule, asked)
+    if hardware is None:
+        trace = in_unit(trace, asked.unit)
+        schedule = in_unit(schedule, asked.unit) if isinstance(schedule, Trace) else schedule
     has_record = bool(taken) or isinstance(schedule, Schedule)
     policy = _policy_named(asked.policy, said.get("scheduler", "") if has_record else "")
     recorded = proof_of(policy) == AS_RECORDED
     predictor = _predictor_named(asked.predictor, is_recorded="predictor" in taken)
-    hardware = _described(trace, schedule, asked)
     machine = hardware.procs if hardware else _machine(trace, schedule, asked, recorded=recorded)
     # all jobs of the log are in the recorded schedule, whatever the machine, and none is killed
     overrun: Overrun = "late" if recorded else overrun_of(trace, asked.overrun)

@@ -13,9 +13,11 @@ from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import plural
 from workloadkit.provenance import plain, provenance
 from workloadkit.record_fields import PROMISED_START
+from workloadkit.settings.common import JobUnit
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
+from workloadkit.units import amounts_of, described_amount, words_of
 from workloadkit.utility import value
 
 if TYPE_CHECKING:
@@ -81,6 +83,37 @@ class Schedule(Displayed):
     unscaled: Trace | None = None
     described: Any = None
     cancelled: "CancelledJobs | None" = None
+
+    @property
+    def unit(self) -> JobUnit:
+        """What load and utilization are counted in."""
+        unit: JobUnit = self.parameters.get("unit", "procs")
+        return unit
+
+    @cached_property
+    def held(self) -> NDArray:
+        """What each job holds of the `unit`, shape (n_jobs,).
+
+        On a machine of nodes, jobs are placed by their processors whatever the unit; an unknown
+        amount counts as 0.
+        """
+        return self.workload.procs if self.counts_sizes else self._amounts[self.workload.row]
+
+    @property
+    def counts_sizes(self) -> bool:
+        """Whether the `unit` is that of the sizes by which jobs are placed."""
+        return self.unit == self.source.unit
+
+    @property
+    def _amounts(self) -> NDArray:
+        return np.nan_to_num(amounts_of(self.source, self.unit))
+
+    @property
+    def capacity(self) -> int:
+        """What the machine has of the `unit`."""
+        if self.counts_sizes:
+            return self.machine
+        return described_amount(self.described.description, self.unit)
 
     @property
     def end(self) -> NDArray:
@@ -174,7 +207,7 @@ class Schedule(Displayed):
         from workloadkit.simulation.schedule.saturation import saturation
 
         w = self.workload
-        return saturation(w.submit, self.start, w.run, w.procs, self.machine)
+        return saturation(w.submit, self.start, w.run, self.held, self.capacity)
 
     @property
     def saturated(self) -> bool | None:
@@ -280,7 +313,8 @@ class Schedule(Displayed):
         from workloadkit.simulation.schedule.calibration import as_recorded
 
         rows = self.workload.row[self.counted]
-        return as_recorded(self.unscaled or self.source, rows, self.machine)
+        held = None if self.counts_sizes else self._amounts
+        return as_recorded(self.unscaled or self.source, rows, self.capacity, held)
 
     @cached_property
     def calibration(self) -> dict[str, Any]:
@@ -377,7 +411,7 @@ class Schedule(Displayed):
         users = f", users={str(parameters['users'])!r}" if self.reacting else ""
         return (
             f"{self.source.name!r}, scheduler={str(parameters.get('scheduler'))!r}{users}, "
-            f"{plural(self.workload.submit.size, 'job')}, {plural(self.machine, 'processor')}"
+            f"{plural(self.workload.submit.size, 'job')}, {plural(self.machine, words_of(self.source).one)}"
         )
 
     def _table(self) -> "pd.DataFrame":

@@ -73,7 +73,7 @@ def served_jobs(schedule: "Schedule") -> ServedJobs:
         w.run,
         requested,
         w.user,
-        w.procs,
+        schedule.held,
         utility=nothing if schedule.utility is None else schedule.utility,
         start_value=nothing if w.utilities is None else start_value(w.utilities),
         promise_error=nothing
@@ -157,8 +157,8 @@ def _interruptions(schedule: "Schedule") -> dict[str, float]:
 
 def _busy(schedule: "Schedule", window: tuple[float, float]) -> float:
     """Return the utilization between two instants."""
-    procs = schedule.workload.procs
-    return metrics.utilization(schedule.start, schedule.end, procs, schedule.machine, *window)
+    held, capacity = schedule.held, schedule.capacity
+    return metrics.utilization(schedule.start, schedule.end, held, capacity, *window)
 
 
 def _throughput(schedule: "Schedule", window: tuple[float, float]) -> float:
@@ -182,8 +182,7 @@ def _of_tail(schedule: "Schedule", name: str) -> float:
     if name == "tail":
         return max(span[1] - until, 0.0)
     if name == "tail_work":
-        procs = schedule.workload.procs
-        return metrics.work_after(schedule.start, schedule.end, procs, until)
+        return metrics.work_after(schedule.start, schedule.end, schedule.held, until)
     if name == "makespan_utilization":
         return _busy(schedule, span)
     return _throughput(schedule, schedule.window if "until" in schedule.history else span)
@@ -239,9 +238,9 @@ def calibration_of(schedule: "Schedule") -> dict[str, Any]:
     same = schedule.counted & (schedule.source.column("wait")[w.row] >= 0)
     inside = same & in_window if (same & in_window).any() else same
     window = metrics.submission_window(w.submit[inside], schedule.end[inside])
-    start, end, procs = (values[same] for values in (schedule.start, schedule.end, w.procs))
+    start, end, held = (values[same] for values in (schedule.start, schedule.end, schedule.held))
     simulated = {
         "mean_wait": float(schedule.wait[same].mean()),
-        "utilization": metrics.utilization(start, end, procs, schedule.machine, *window),
+        "utilization": metrics.utilization(start, end, held, schedule.capacity, *window),
     }
     return calibration(simulated, schedule.recorded, outages="outages" in schedule.parameters)

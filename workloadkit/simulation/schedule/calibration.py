@@ -29,7 +29,9 @@ COMPARED = (
 _NO_WAIT = 60
 
 
-def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, float]:
+def as_recorded(
+    log: Trace, rows: NDArray[np.int64], machine: int, held: NDArray | None = None
+) -> dict[str, float]:
     """Measure jobs as a log records them.
 
     Parameters
@@ -39,6 +41,8 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
         The jobs to measure. Those with an unknown wait are left out.
     machine : int
         Processors of the machine.
+    held : ndarray, shape (log.n_jobs,), optional
+        What each job of the log holds of the machine; by default its processors.
 
     Returns
     -------
@@ -56,10 +60,12 @@ def as_recorded(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, 
     >>> found["jobs"], found["utilization"], found["mean_wait"]
     (2, 0.5, 30.0)
     """
-    return {} if moved_times(log.header) else measured(log, rows, machine)
+    return {} if moved_times(log.header) else measured(log, rows, machine, held)
 
 
-def measured(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, float]:
+def measured(
+    log: Trace, rows: NDArray[np.int64], machine: int, held: NDArray | None = None
+) -> dict[str, float]:
     """Measure jobs by their waits in any log, also one that was made; see `as_recorded`."""
     rows = np.flatnonzero(np.bincount(rows, minlength=1))
     submit, wait, run, user = (log.column(n)[rows] for n in ("submit", "wait", "run", "user"))
@@ -70,7 +76,8 @@ def measured(log: Trace, rows: NDArray[np.int64], machine: int) -> dict[str, flo
     requested = log.column("requested_time")[rows]
     requested = np.where(requested >= 0, requested, run)
     nothing = np.broadcast_to(np.nan, submit.size)
-    jobs = ServedJobs(submit, wait, run, requested, user, procs, nothing, nothing, nothing).take(
+    each = procs if held is None else held[rows]
+    jobs = ServedJobs(submit, wait, run, requested, user, each, nothing, nothing, nothing).take(
         known
     )
     start = jobs.submit + jobs.wait

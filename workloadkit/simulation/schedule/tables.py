@@ -11,7 +11,9 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, noted
 from workloadkit.record_fields import PROMISED_START
+from workloadkit.simulation.workload.from_log import n_jobs_of
 from workloadkit.trace import Trace
+from workloadkit.units import in_processors
 
 if TYPE_CHECKING:
     from workloadkit.simulation.schedule import Schedule
@@ -58,11 +60,11 @@ def cancelled_table(schedule: "Schedule") -> pd.DataFrame:
 def use_table(schedule: "Schedule") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return edges of equal steps of time, and the utilization between them."""
     w, end = schedule.workload, schedule.end
-    time, in_use = metrics.use_over_time(schedule.start, end, w.procs)
+    time, in_use = metrics.use_over_time(schedule.start, end, schedule.held)
     begin, until = float(w.submit[0]), float(end.max())
     edges = np.linspace(begin, max(until, begin + 1), _STEPS + 1)
     work = np.concatenate([[0.0], np.cumsum(np.diff(time) * in_use[:-1])])
-    return edges, np.diff(np.interp(edges, time, work)) / np.diff(edges) / schedule.machine
+    return edges, np.diff(np.interp(edges, time, work)) / np.diff(edges) / schedule.capacity
 
 
 def simulated_log(schedule: "Schedule") -> Trace:
@@ -90,9 +92,10 @@ def simulated_log(schedule: "Schedule") -> Trace:
         sidecar = sidecar.assign(**{PROMISED_START: promised})
     simulated = simulated.replaced(sidecar=sidecar)
     simulated = noted(simulated, header, "simulated", as_note(schedule.provenance))
+    simulated = in_processors(simulated)
     if not w.left_out:
         return simulated
-    left_out = f"jobs left out of the simulation: {w.left_out} of {source.n_jobs}"
+    left_out = f"jobs left out of the simulation: {w.left_out} of {n_jobs_of(source)}"
     return simulated.replaced(header=simulated.header.appended(("Note", left_out)))
 
 

@@ -9,6 +9,7 @@ from workloadkit.settings.simulation import Arriving, Estimates, Oversize, Utili
 from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.workload import USUAL, Workload, plan, shortest_estimate
 from workloadkit.trace import Trace
+from workloadkit.units import words_of
 from workloadkit.utility import Utilities, check, pack
 
 _SHOWN = 5  # jobs that an error lists
@@ -62,7 +63,7 @@ def make_workload(
     offered_load, scale = settings.offered_load, settings.scale_arrivals
     if offered_load is not None:
         work = float((run.astype(np.float64) * procs)[~cancelled].sum())
-        factor = _stretch_for(submit, work, machine, offered_load)
+        factor = factor_for(submit, work, machine, offered_load)
         submit = _stretched(submit, factor, offered_load=offered_load)
     elif scale != 1:
         submit = _stretched(submit, scale, scale_arrivals=scale)
@@ -84,7 +85,7 @@ def make_workload(
         group=trace.column("group")[row],
         partition=trace.column("partition")[row],
         wait=wait,
-        left_out=trace.n_jobs - row.size,
+        left_out=n_jobs_of(trace) - row.size,
         utilities=_utilities(trace, row),
         utility_at=utility_at,
         leaves=_leaves(submit, wait, cancelled) if cancelled.any() else None,
@@ -119,6 +120,11 @@ def needed_procs(trace: Trace) -> NDArray[np.float64]:
     return np.where(requested > 0, requested, trace.used_procs)
 
 
+def n_jobs_of(trace: Trace) -> int:
+    """Return the jobs of a log, also those that its unit leaves out."""
+    return trace.n_jobs if trace.counting is None else trace.n_jobs + trace.counting.left_out
+
+
 def _served(
     trace: Trace, cancelled: NDArray[np.bool_], machine: int, oversize: Oversize | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -135,7 +141,7 @@ def _served(
             _refuse(
                 trace,
                 row[too_large],
-                f"larger than the machine of {machine} processor{'s' * (machine != 1)}",
+                f"larger than the machine of {plural(machine, words_of(trace).one)}",
                 f"; leave them out with {parameter('oversize', 'drop')}",
             )
         row, needed = row[~too_large], needed[~too_large]
@@ -143,7 +149,7 @@ def _served(
         raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
     procs = needed.astype(np.int64)
     if (procs != needed).any():
-        _refuse(trace, row[procs != needed], "in need of a fraction of a processor")
+        _refuse(trace, row[procs != needed], f"in need of a fraction of a {words_of(trace).one}")
     return row, procs
 
 
@@ -208,7 +214,7 @@ def _in_order(submit: NDArray, job: NDArray) -> bool:
     return bool((earlier | (equal & (job[:-1] <= job[1:]))).all())
 
 
-def _stretch_for(submit: NDArray, work: float, machine: int, offered_load: float) -> float:
+def factor_for(submit: NDArray, work: float, machine: int, offered_load: float) -> float:
     """Return the factor of all inter-arrival times that sets an offered load."""
     span = float(submit.max() - submit.min())
     if not (span > 0 and work > 0):

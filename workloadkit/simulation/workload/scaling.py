@@ -10,9 +10,10 @@ from workloadkit.errors import check_positive
 from workloadkit.fields import MAX_PROCS, MAX_TIME
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Arriving, UtilityAt
-from workloadkit.simulation.workload import USUAL, Workload
-from workloadkit.simulation.workload.from_log import are_whole, make_workload
+from workloadkit.simulation.workload import USUAL, Workload, that_ran
+from workloadkit.simulation.workload.from_log import are_whole, factor_for, make_workload
 from workloadkit.trace import Trace
+from workloadkit.units import amounts_of, described_amount
 
 
 @dataclass(frozen=True)
@@ -57,19 +58,36 @@ class AsWorkload:
 
     def of(self, scaled: Trace) -> Workload:
         """Return the workload of a log that has been scaled."""
-        workload = make_workload(
+        workload = self._made(scaled, self.settings)
+        if self.settings.offered_load is not None and self.settings.unit != scaled.unit:
+            workload = self._made(scaled, self._by_amounts(scaled))
+        if self.described is None:
+            return workload
+        drops = self.settings.oversize == "drop"
+        return self.described.admit(scaled, workload, drops=drops)
+
+    def _by_amounts(self, scaled: Trace) -> Arriving:
+        """Return settings that give the offered load in a unit that is not that of the sizes."""
+        asked = self.settings
+        as_it_is = replace(asked, offered_load=None)
+        jobs = self._made(scaled, as_it_is)
+        machine = described_amount(self.described.description, asked.unit)
+        ran, held = that_ran(jobs), amounts_of(scaled, asked.unit)[jobs.row]
+        work = float(np.nansum((jobs.run * held)[ran]))
+        factor = factor_for(jobs.submit, work, machine, asked.offered_load or np.nan)
+        return replace(as_it_is, scale_arrivals=factor)
+
+    def _made(self, scaled: Trace, settings: Arriving) -> Workload:
+        """Return the workload of a log, before a machine admits its jobs."""
+        return make_workload(
             scaled,
             self.machine,
-            self.settings,
+            settings,
             utility_at=self.utility_at,
             of_any_size=self.of_any_size,
             reacting=self.reacting,
             decimals=self.decimals,
         )
-        if self.described is None:
-            return workload
-        drops = self.settings.oversize == "drop"
-        return self.described.admit(scaled, workload, drops=drops)
 
     def __call__(self, trace: Trace) -> Workload:
         """Return the workload of a log."""
