@@ -21,6 +21,7 @@ from workloadkit.analysis.operations import (
     capacity,
     efficient,
     failures,
+    gpus,
     read_shares,
     requesting,
     unusual_periods,
@@ -30,7 +31,7 @@ from workloadkit.analysis.operations import (
 from workloadkit.analysis.page import Progress, Report, each_named
 from workloadkit.analysis.reactions import signature
 from workloadkit.analysis.reactions import summary as reactions
-from workloadkit.analysis.section import Section
+from workloadkit.analysis.section import Section, in_words_of
 from workloadkit.analysis.sessions import description as sessions
 from workloadkit.analysis.sessions import methods as session_methods
 from workloadkit.analysis.waits import summary as waits
@@ -40,6 +41,7 @@ from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import in_unit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 SECTIONS: dict[str, Callable[[Trace], Section | None]] = {
     "overview": overview.section,
     "machine": requesting.section,
+    "gpus": gpus.section,
     "load": load.section,
     "cycles": cycles.section,
     "marginals": marginals.section,
@@ -76,6 +79,7 @@ OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
     "efficiency": efficient.section,
     "usage": using.section,
     "shares": using.shares_section,
+    "gpus": gpus.section,
     "capacity": capacity.section,
     "unusual": unusual_periods.section,
 }
@@ -88,11 +92,18 @@ MOST_JOBS = 2_000_000
 
 _OF_SOME = ("correlations", "fits", "session_methods", "reactions", "site", "locality")
 
+# These sections count sizes: they get the log as it is seen in the unit. All others are about the
+# jobs whatever their sizes, or about each of its resources.
+_OF_SIZES = (
+    *("load", "marginals", "fits", "correlations", "users", "signature", "locality"),
+    *("waiting", "usage", "shares", "capacity"),
+)
+
 # These take longest. They start first, so that no process works on while the others are done.
 _LONG = ("capacity", "fits", "locality", "reactions", "correlations", "site", "session_methods")
 
-# The log, and its jobs submitted in its window
-_Logs = tuple[Trace, Trace] | Mapped
+# The log as it is, and as it is seen in the unit; of each the jobs submitted in its window
+_Logs = tuple[tuple[Trace, Trace], tuple[Trace, Trace]] | Mapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +116,28 @@ class Characterization(Report):
         The log.
     sections : tuple of Section
     profile : {"operations", "research", "full"}
+    seen : Trace, optional
+        The log as it is seen in the unit; by default in processors.
     """
 
     kind: ClassVar[str] = "Workload characterization"
 
     profile: Profile = "research"
+    seen: Trace | None = None
 
     @property
     def lead(self) -> tuple[tuple[str, str], ...]:
         """Window, jobs, machine, coverage and repairs of the log, each with its title."""
-        return overview.lead(self.source)
+        return overview.lead(self.source, self.seen)
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Version of workloadkit, name and digest of the log, profile and parameters."""
         found = super().provenance
-        return found | {"parameters": {"profile": self.profile} | found["parameters"]}
+        chosen: dict[str, Any] = {"profile": self.profile}
+        if self.seen is not None and self.seen.counting is not None:
+            chosen |= {"unit": self.seen.unit, "procs": self.seen.header.procs}
+        return found | {"parameters": chosen | found["parameters"]}
 
 
 @takes(Characterize)
@@ -164,21 +181,27 @@ def characterize(
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
+    seen = in_unit(trace, options.unit)
     if options.procs is not None:
-        trace = replace(trace, header=trace.header.with_procs(options.procs))
+        seen = replace(seen, header=seen.header.with_procs(options.procs))
+    if seen.counting is None:
+        trace = seen
     shares = options.shares
     if isinstance(shares, str | PathLike):
         shares = read_shares(shares)
     profile = options.profile or ("operations" if _is_accounted(trace) else "research")
     chosen = _sections_of(profile)
-    logs: _Logs = (trace, trace.within_window())
+    of_trace = trace, trace.within_window()
+    of_sizes = of_trace if seen is trace else (seen, seen.within_window())
+    logs: _Logs = (of_trace, of_sizes)
     with ExitStack() as stack:
         if executor is not None:
             logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
         names = [*(name for name in _LONG if name in chosen), *chosen]
         tasks = {name: (name, logs, shares) for name in dict.fromkeys(names)}
         found = each_named(_section, tasks, executor, progress)
-    return Characterization(trace, tuple(filter(None, (found[name] for name in chosen))), profile)
+    sections = tuple(filter(None, (found[name] for name in chosen)))
+    return Characterization(trace, sections, profile, seen)
 
 
 def _is_accounted(trace: Trace) -> bool:
@@ -190,7 +213,7 @@ def _sections_of(profile: Profile) -> tuple[str, ...]:
     """Return the names of the sections of a profile, in the order of the page."""
     if profile == "operations":
         return (*OPERATIONS, "automatic", "overview", "machine", "reading")
-    return tuple(SECTIONS) if profile == "research" else (*OPERATIONS, *SECTIONS)
+    return tuple(SECTIONS) if profile == "research" else tuple(OPERATIONS | SECTIONS)
 
 
 def _some(trace: Trace) -> Trace:
@@ -203,11 +226,23 @@ def _some(trace: Trace) -> Trace:
 def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | None:
     """Return a section, by its name, of a log, of its jobs within the window or of some of them."""
     name, logs, shares = task
-    every, inside = logs.read() if isinstance(logs, Mapped) else logs
+    of_trace, of_sizes = logs.read() if isinstance(logs, Mapped) else logs
+    every, inside = of_sizes if name in _OF_SIZES else of_trace
     if name == "shares":
-        return using.shares_section(every, shares)
-    if name in _OF_ALL:
-        return (SECTIONS | OPERATIONS)[name](every)
+        found = using.shares_section(every, shares)
+    elif name == "gpus":
+        found = gpus.section(every, of_sizes[0])
+    elif name in _OF_ALL:
+        found = (SECTIONS | OPERATIONS)[name](every)
+    else:
+        found = _of_window(name, inside)
+    if found is None or every.counting is None:
+        return found
+    return replace(made := in_words_of(found, every), notes=(*made.notes, str(every.counting)))
+
+
+def _of_window(name: str, inside: Trace) -> Section | None:
+    """Return a section of the jobs in the window, or of some of them."""
     some = _some(inside) if name in _OF_SOME else inside
     if some is inside:
         return SECTIONS[name](inside)

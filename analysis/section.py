@@ -1,5 +1,6 @@
 """Parts of a report: sections, tables and figures."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -10,12 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis.finding import Finding
-from workloadkit.analysis.formats import share, with_interval
+from workloadkit.analysis.formats import share, upper, with_interval
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import plain
 from workloadkit.trace import Trace
+from workloadkit.units import UnitWords, words_of
 
 #: Title and cell formatter of each column to show.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -223,6 +225,90 @@ def joined(*parts: Section) -> Section:
         parameters={name: value for part in parts for name, value in part.parameters.items()},
         **together,
     )
+
+
+# The words of a section whose log is seen in another unit than processors.
+
+_PROCESSORS = re.compile(r"\b(p|P)rocessor(s|-hours?|-seconds?)?\b")
+
+
+def in_words_of(section: Section, trace: Trace) -> Section:
+    """Return a section on a log with the words of its unit, where it has processors.
+
+    Examples
+    --------
+    >>> from workloadkit.header import Header
+    >>> from workloadkit.units import in_unit
+    >>> table = pd.DataFrame({"processors": ["8"]}, ["most processors"])
+    >>> log = Trace.from_columns({"submit": [0]}, header=Header(("; MaxNodes: 9",)))
+    >>> log = in_unit(log.with_columns(procs=[8]), "nodes")
+    >>> made = in_words_of(Section("load", "Load", tables=(Table("a", "", table, table),)), log)
+    >>> made.tables[0].shown.to_dict()
+    {'nodes': {'most nodes': '8'}}
+    """
+    if trace.counting is None:
+        return section
+    write = partial(text_in_words, words_of(trace))
+    tables = tuple(table_in_words(words_of(trace), table) for table in section.tables)
+    figures = tuple(
+        replace(
+            figure,
+            title=write(figure.title),
+            caption=write(figure.caption),
+            alt=write(figure.alt),
+            plot=partial(_plot_in_words, words_of(trace), figure.plot),
+        )
+        for figure in section.figures
+    )
+    findings = tuple(
+        replace(
+            one,
+            rule=one.rule._replace(title=write(one.rule.title), reason=write(one.rule.reason)),
+            effect=write(one.effect),
+            series_title=write(one.series_title),
+        )
+        for one in section.findings
+    )
+    return replace(
+        section,
+        finding=write(section.finding),
+        notes=tuple(map(write, section.notes)),
+        tables=tables,
+        figures=figures,
+        findings=findings,
+        gaps=tuple(map(write, section.gaps)),
+    )
+
+
+def table_in_words(words: UnitWords, table: Table) -> Table:
+    """Return a table with the words of a unit instead of processors."""
+    write = partial(text_in_words, words)
+    text = table.shown.rename(index=write, columns=write)
+    return replace(table, caption=write(table.caption), shown=text)
+
+
+def text_in_words(words: UnitWords, text: Any) -> Any:
+    """Return a text with a unit instead of processors; labels that are no text do not change."""
+
+    def of_unit(match: re.Match[str]) -> str:
+        end = match[2] or ""
+        found = words.many if end == "s" else words.one + end
+        return upper(found) if match[1] == "P" else found
+
+    return _PROCESSORS.sub(of_unit, text) if isinstance(text, str) else text
+
+
+def _plot_in_words(
+    words: UnitWords, plot: Callable[..., Axes], data: pd.DataFrame, ax: Axes | None = None
+) -> Axes:
+    """Draw a figure whose axes and legend have the words of a unit."""
+    ax = plot(data, ax)
+    ax.set_xlabel(text_in_words(words, ax.get_xlabel()))
+    ax.set_ylabel(text_in_words(words, ax.get_ylabel()))
+    legend = ax.get_legend()
+    for label in legend.get_texts() if legend is not None else ():
+        label.set_text(text_in_words(words, label.get_text()))
+    return ax
 
 
 def why_no_users(trace: Trace) -> str:

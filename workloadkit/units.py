@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
 
 class UnitWords(NamedTuple):
-    """How a unit is written: one, several, and hours of one."""
+    """How a unit is written: one, several, hours of one, and in a narrow column."""
 
     one: str
     many: str
     hours: str
+    short: str
 
 
 #: How units are written.
 WORDS: Mapping[JobUnit, UnitWords] = {
-    "procs": UnitWords("processor", "processors", "processor-hour"),
-    "nodes": UnitWords("node", "nodes", "node-hour"),
-    "gpus": UnitWords("GPU", "GPUs", "GPU-hour"),
+    "procs": UnitWords("processor", "processors", "processor-hour", "proc."),
+    "nodes": UnitWords("node", "nodes", "node-hour", "node"),
+    "gpus": UnitWords("GPU", "GPUs", "GPU-hour", "GPU"),
 }
 
 _LABELS = ("MaxProcs", "MaxNodes")
@@ -69,14 +70,11 @@ class Counting:
         return self.none + self.unknown
 
     def __str__(self) -> str:
-        many, parts = WORDS[self.unit].many, []
-        if self.none:
-            parts.append(f"{plural(self.none, 'job holds', 'jobs hold')} none")
-        if self.unknown:
-            parts.append(f"of {plural(self.unknown, 'job')} they are unknown")
+        left = [f"{plural(self.none, 'job holds', 'jobs hold')} none"] * (self.none > 0)
+        left += [f"those of {plural(self.unknown, 'job')} are unknown"] * (self.unknown > 0)
+        without = f": {', '.join(left)}; left out" if left else ""
         kept = f"{self.n_jobs - self.left_out:,} of {plural(self.n_jobs, 'job')}"
-        without = f"; {', '.join(parts)}, left out" if parts else ""
-        return f"Sizes are counted in {many}: {kept} {without}".replace(" ;", ";").rstrip() + "."
+        return f"Sizes are counted in {WORDS[self.unit].many}, of {kept}{without}."
 
 
 def words_of(trace: "Trace") -> UnitWords:
@@ -176,7 +174,7 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     >>> log = Trace.from_columns({"submit": [0, 9], "run": [60, 5], "procs": [16, 4]})
     >>> seen = in_unit(log.replaced(sidecar=pd.DataFrame({"gpus": [2.0, 0]})), "gpus")
     >>> seen.column("procs").tolist(), str(seen.counting)
-    ([2.0], 'Sizes are counted in GPUs: 1 of 2 jobs; 1 job holds none, left out.')
+    ([2.0], 'Sizes are counted in GPUs, of 1 of 2 jobs: 1 job holds none; left out.')
     >>> in_processors(seen).column("procs").tolist()
     [16.0]
     """
@@ -244,13 +242,13 @@ def in_processors(trace: "Trace") -> "Trace":
 
 
 def counted_log(trace: "Trace", settings: Any) -> "Trace":
-    """Return a log as its jobs are served: seen in the unit of the settings.
+    """Return a log as its jobs are served: seen in the unit of the settings, if they name one.
 
     On a described machine, jobs have their own processors, and are placed by these and by all that
     they hold of its nodes.
     """
     if getattr(settings, "machine", None) is None:
-        return in_unit(trace, settings.unit)
+        return trace if settings.unit == "procs" else in_unit(trace, settings.unit)
     amounts_of(trace, settings.unit)  # an error if they are unknown
     return in_unit(trace, "procs")
 

@@ -15,6 +15,7 @@ from workloadkit.analysis.formats import count, duration, number, share
 from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import UnitWords, words_of
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
@@ -269,6 +270,9 @@ def section(trace: Trace) -> Section:
     if not numbers["bounded_slowdown"]["count"]:
         notes.append("Bounded slowdown is unknown, because the wait is.")
 
+    if parts := int((samples["procs"] % 1 > 0).sum()):
+        which = plural(parts, "job has", "jobs have")
+        notes.append(f"The size of {which} a fraction: a part of a {words_of(trace).one} is held.")
     work = samples["procs"] * samples["run"]
     sizes = size_classes(samples["procs"], work)
     figures = [
@@ -300,7 +304,7 @@ def section(trace: Trace) -> Section:
     return Section(
         "marginals",
         title,
-        _finding(numbers, serial, powers),
+        _finding(numbers, serial, powers, words_of(trace)),
         tuple(notes),
         {**numbers, "serial_share": serial, "power_of_two_share": powers},
         (summary_table(numbers, caption, titles=_TITLES, times=_TIMES),),
@@ -321,11 +325,14 @@ def _slowdowns(sample: NDArray[np.float64]) -> Figure:
     )
 
 
-def _finding(numbers: dict[str, dict[str, float]], serial: float, powers: float) -> str:
+def _finding(
+    numbers: dict[str, dict[str, float]], serial: float, powers: float, unit: UnitWords
+) -> str:
     text = (
         f"The median job ran {duration(numbers['run']['p50'])} on "
-        f"{plural(numbers['procs']['p50'], 'processor')}; {share(serial)} of the jobs are serial "
-        f"and {share(powers)} use a power of two."
+        f"{plural(numbers['procs']['p50'], unit.one)}; {share(serial)} of the jobs "
+        f"{'are serial' if unit.one == 'processor' else f'hold one {unit.one}'} and "
+        f"{share(powers)} use a power of two."
     )
     if numbers["wait"]["count"]:
         median, long = numbers["wait"]["p50"], numbers["wait"]["p95"]

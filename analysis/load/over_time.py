@@ -16,6 +16,7 @@ from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.executions import executions_of
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import words_of
 
 _MOST_INTERVALS = 1500  # in one figure
 _MOST_DRAWN = 400  # without needles, and for small pages
@@ -259,7 +260,12 @@ def _what_is_unknown(trace: Trace) -> list[str]:
     if not trace.ran.any():
         return ["No job of this log ran, so it has neither load nor utilization."]
     notes = []
-    if trace.header.procs is None:
+    if trace.header.procs is None and trace.counting is not None:
+        many = words_of(trace).many
+        notes.append(
+            f"How many {many} the machine has is unknown; load is given in {many}. --procs sets it."
+        )
+    elif trace.header.procs is None:
         notes.append(
             "The header has neither MaxProcs nor MaxNodes, so the size of the machine is unknown; "
             "load is given in processors."

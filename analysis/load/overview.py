@@ -13,6 +13,7 @@ from workloadkit.errors import plural
 from workloadkit.fields import FIELDS, UNKNOWN
 from workloadkit.intake import IRREGULAR, ROWS_READ, Repair
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import words_of
 
 _ABOUT = {
     "Computer": "computer",
@@ -94,8 +95,10 @@ def count_status(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(status, name="status"))
 
 
-def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
+def lead(trace: Trace, seen: Trace | None = None) -> tuple[tuple[str, str], ...]:
     """Return what the log is, in a few lines: window, jobs, machine, coverage, repairs.
+
+    `seen` is the log in another unit, in which its machine is described.
 
     Examples
     --------
@@ -117,17 +120,23 @@ def lead(trace: Trace) -> tuple[tuple[str, str], ...]:
         ("Window", window),
         *(("Choice", text) for text in choices(trace)),
         ("Jobs", jobs),
-        ("Machine", _size(trace)),
+        ("Machine", _size(trace if seen is None else seen)),
+        *_unit(seen),
         ("Coverage", _coverage(trace)),
         ("Repairs", _repairs(trace)),
     )
+
+
+def _unit(seen: Trace | None) -> tuple[tuple[str, str], ...]:
+    """State in what sizes are counted, if that is not processors."""
+    return () if seen is None or seen.counting is None else (("Sizes", str(seen.counting)),)
 
 
 def _size(trace: Trace) -> str:
     """Describe the size of the machine: as the header states it, else as it is described."""
     machine, described = trace.header.procs, trace.machine
     if machine is not None:
-        return plural(machine, "processor")
+        return plural(machine, words_of(trace).one)
     if described is None:
         return "of unknown size: give it with --procs"
     size = plural(described.procs, "processor")

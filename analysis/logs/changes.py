@@ -165,7 +165,8 @@ _NAMED = 4  # changes in words
 
 def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
     """Compare the measures of full days and of jobs."""
-    rows = {name: _by_day(name, logs) for name in BY_DAY}
+    unit = unit_of(logs)
+    rows = {n: _by_day(n, logs) for n in BY_DAY if (n, unit) != ("gpu_hours", "GPU-hours")}
     of_jobs = [log.of_jobs() for log in logs]
     for name, how in BY_JOB.items():
         (first, n_first), (second, n_second) = (found[name] for found in of_jobs)
@@ -174,7 +175,7 @@ def changes_section(names: list[str], logs: list[MeasuredLog]) -> Section:
     columns = ["first", "second", "change", "low", "high", "n_first", "n_second"]
     data = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     data.index.name = "measure"
-    data.attrs["unit"] = unit = unit_of(logs)
+    data.attrs["unit"] = unit
     data = data[data[["first", "second"]].notna().all(axis=1)]
     measured = BY_DAY | BY_JOB
     text = pd.DataFrame(

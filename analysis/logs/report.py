@@ -26,7 +26,7 @@ from workloadkit.analysis.logs.comparison import (
 )
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
 from workloadkit.analysis.page import Progress, Report, each_named
-from workloadkit.analysis.section import Columns, Figure, Section, Table, shown
+from workloadkit.analysis.section import Columns, Figure, Section, Table, in_words_of, shown
 from workloadkit.clock import DAY, Clock
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, plural
@@ -36,6 +36,7 @@ from workloadkit.select.parser import limit_of
 from workloadkit.settings import Compare
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import in_unit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -157,6 +158,7 @@ def compare_two(
         check_trace(log)
         if not log.n_jobs:
             raise WorkloadError(f"{log.name} has no jobs, so it cannot be compared")
+    first, second = (in_unit(log, options.unit) for log in (first, second))
     if options.procs is not None:
         first, second = (
             replace(log, header=log.header.with_procs(options.procs)) for log in (first, second)
@@ -175,7 +177,10 @@ def compare_two(
     if options.profile != "operations":
         parts.append(_measures(found))
     parts[0] = replace(parts[0], parameters=options.recorded)
-    return ComparisonReport(second, tuple(parts), first)
+    if first.counting is not None:
+        counted = (f"{name}: {log.counting}" for name, log in logs.items())
+        parts[0] = replace(parts[0], notes=(*parts[0].notes, *counted))
+    return ComparisonReport(second, tuple(in_words_of(one, first) for one in parts), first)
 
 
 def _split(log: Trace, at: object) -> tuple[Trace, Trace]:

@@ -13,6 +13,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.executions import WITHOUT_RESULT, executions_of, outcomes_by
 from workloadkit.machine.requests import threads_of_jobs
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import words_of
 
 HOUR = 3600
 
@@ -84,8 +85,11 @@ CPU_HOURS, CORE_HOURS = "CPU-hours", "core-hours"
 def hours_unit(trace: Trace) -> str:
     """Return what processors × hours of a log are: core-hours if its machine states the cores.
 
-    Processors that may be hardware threads give CPU-hours.
+    Processors that may be hardware threads give CPU-hours. A log seen in another unit has hours of
+    that.
     """
+    if trace.counting is not None:
+        return f"{words_of(trace).hours}s"
     return CPU_HOURS if threads_of_jobs(trace) is None else CORE_HOURS
 
 

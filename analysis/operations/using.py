@@ -75,7 +75,7 @@ def section(trace: Trace) -> Section:
     days = full_days(trace)
     whole = Section(
         _NAME,
-        f"{upper(unit.removesuffix('hours'))}, node- and GPU-hours",
+        _title(unit),
         f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} {unit}."
         f"{of_requeued(executions, unit)}",
         values={**total, **requeued_hours(executions), "hours_unit": unit, "full_days": len(days)},
@@ -90,10 +90,17 @@ def section(trace: Trace) -> Section:
         _by_day(trace, days, unit),
         part(gaps=(size,) if trace.header.procs is None else ()),
         _known(jobs),
-        _gpus_and_energy(executions, total, groups),
+        _gpus_and_energy(executions, total, groups, unit),
         _largest_user(jobs, groups, total["core_hours"], unit),
         part(notes=_NOTES + ((_ON_CPU_HOURS,) if unit == CPU_HOURS else ())),
     )
+
+
+def _title(unit: str) -> str:
+    """Return the title: the hours of the unit, and those of nodes and GPUs."""
+    others = [f"{name}-" for name in ("node", "GPU") if not unit.startswith(name)]
+    first = ", ".join([upper(unit.removesuffix("hours")), *others[:-1]])
+    return f"{first} and {others[-1]}hours"
 
 
 def _by_group_and_month(trace: Trace, groups: Mapping[str, pd.DataFrame], unit: str) -> Section:
@@ -173,11 +180,14 @@ def _known(jobs: pd.DataFrame) -> Section:
 
 
 def _gpus_and_energy(
-    executions: pd.DataFrame, total: Mapping[str, float], groups: Mapping[str, pd.DataFrame]
+    executions: pd.DataFrame,
+    total: Mapping[str, float],
+    groups: Mapping[str, pd.DataFrame],
+    unit: str,
 ) -> Section:
     sentences: list[str] = []
     notes: tuple[str, ...] = ()
-    if total["gpu_hours"] > 0:
+    if total["gpu_hours"] > 0 and unit != "GPU-hours":
         by_hours = {by: table["gpu_hours"].fillna(0) for by, table in groups.items()}
         again, main = of_requeued(executions, "GPU-hours"), with_main(by_hours, "GPU-hours")
         sentences.append(f"{hours(total['gpu_hours'])} GPU-hours were used.{again}{main}")

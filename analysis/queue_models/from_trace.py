@@ -29,10 +29,19 @@ from workloadkit.analysis.queue_models.users_of_log import (
     measure_going_on,
 )
 from workloadkit.analysis.reactions.followed import RESPONSE_BINS, RESPONSE_TITLES
-from workloadkit.analysis.section import AnalysisResult, Table, facts, shown_intervals
+from workloadkit.analysis.section import (
+    AnalysisResult,
+    Table,
+    facts,
+    shown_intervals,
+    table_in_words,
+    text_in_words,
+)
 from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
+from workloadkit.settings.common import JobUnit
 from workloadkit.simulation.schedulers import Policy, describe, parse
-from workloadkit.trace import Trace
+from workloadkit.trace import Trace, check_trace
+from workloadkit.units import WORDS, in_unit
 
 _HOUR = 3600.0
 
@@ -215,6 +224,8 @@ class QueueingOfLog(AnalysisResult):
     assumptions : tuple of Assumption
     notes : tuple of str
         Messages on jobs left out and on models without a solution.
+    unit : {"procs", "nodes", "gpus"}
+        What sizes and load are counted in.
     """
 
     name: str
@@ -223,6 +234,7 @@ class QueueingOfLog(AnalysisResult):
     predictions: pd.DataFrame
     assumptions: tuple[Assumption, ...]
     notes: tuple[str, ...]
+    unit: JobUnit = "procs"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean waits of log, simulation and models."""
@@ -237,16 +249,18 @@ class QueueingOfLog(AnalysisResult):
     def statements(self) -> tuple[str, ...]:
         """Assumptions that the log violates or satisfies, and unknown ones, in sentences."""
         words = {True: "violated", False: "satisfied", None: "unknown"}
-        return tuple(f"{a.name} ({words[a.broken]}): {a.text}" for a in self.assumptions)
+        texts = (f"{a.name} ({words[a.broken]}): {a.text}" for a in self.assumptions)
+        return tuple(text_in_words(WORDS[self.unit], text) for text in texts)
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """Formatted tables of parameters, p(r) and predictions."""
-        return (
+        tables = (
             table_of_parameters(self.parameters),
             table_of_going_on(self.going_on),
             table_of_predictions(self.predictions),
         )
+        return tuple(table_in_words(WORDS[self.unit], table) for table in tables)
 
 
 @takes_rng
@@ -254,6 +268,7 @@ def queueing_from_trace(
     trace: Trace,
     *,
     procs: int | None = None,
+    unit: JobUnit = "procs",
     runs: int = 5,
     scheduler: str = "easy",
     n_resamples: int = N_RESAMPLES,
@@ -273,6 +288,8 @@ def queueing_from_trace(
         Jobs that never ran and jobs of unknown users are left out.
     procs : int, optional
         Processors of the machine; by default those of the header.
+    unit : {"procs", "nodes", "gpus"}, default "procs"
+        Count sizes and load in processors, nodes or GPUs, see `workloadkit.units.in_unit`.
     runs : int, default 5
         Number of TBUOS runs; 0 for none.
     scheduler : str, default "easy"
@@ -322,6 +339,8 @@ def queueing_from_trace(
     policy = parse(scheduler)
     rng = np.random.default_rng(rng)
     of_users, of_simulations = rng.spawn(2)
+    check_trace(trace)
+    trace = in_unit(trace, unit)
     jobs = jobs_of(trace, procs)
     parameters = measure(jobs)
     going_on = measure_going_on(jobs, n_resamples=n_resamples, rng=of_users)
@@ -343,7 +362,8 @@ def queueing_from_trace(
         going_on=going_on,
         predictions=pd.concat([measured, table]),
         assumptions=check_assumptions(jobs, parameters),
-        notes=notes,
+        notes=notes if trace.counting is None else (*notes, str(trace.counting)),
+        unit=unit,
     )
 
 

@@ -96,7 +96,9 @@ def utilization_over_time(schedule: Schedule, *, edges: ArrayLike | None = None)
     w = schedule.workload
     if edges is None:
         edges = _intervals(schedule)
-    return load_between(edges, w.submit, schedule.start, schedule.end, schedule.held, schedule.capacity)
+    return load_between(
+        edges, w.submit, schedule.start, schedule.end, schedule.held, schedule.capacity
+    )
 
 
 def _intervals(schedule: Schedule) -> NDArray[np.float64]:

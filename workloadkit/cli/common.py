@@ -389,6 +389,14 @@ def report_estimates(log: "Trace", settings: Any) -> None:
         note(f"{log.name}: requested times are unknown: the scheduler plans with the run times")
 
 
+def report_unit(log: "Trace", settings: Any) -> None:
+    """Report how many jobs count if sizes are not counted in processors."""
+    from workloadkit.units import counted_log
+
+    if (counting := counted_log(log, settings).counting) is not None:
+        note(f"{log.name}: {counting}")
+
+
 def report_dropped(name: str, dropped: Iterable[str]) -> None:
     """Report what a new log leaves out of what is known of the old one."""
     if gone := ", ".join(dict.fromkeys(dropped)):

@@ -15,7 +15,7 @@ from workloadkit.cli.configuration import configure, schedulers, words
 from workloadkit.cli.output import set_verbosity
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import Duration
-from workloadkit.settings.common import processors
+from workloadkit.settings.common import JobUnit, UnitOfSizes, processors
 from workloadkit.settings.setting import Declared, Settings, both_given, settings_of
 
 
@@ -23,6 +23,17 @@ def procs_option(by_default: str = "the header's MaxProcs, else MaxNodes") -> An
     """Return the option of the machine's processors, for a command without settings."""
     setting = processors(by_default)
     return typer.Option(min=1, metavar=setting.metavar, show_default=False, help=setting.help)
+
+
+def unit_option() -> Any:
+    """Return the option of what sizes are counted in, for a command without settings."""
+    setting = get_args(UnitOfSizes)[1]
+    return typer.Option(
+        metavar="|".join(get_args(JobUnit)),
+        autocompletion=words(*get_args(JobUnit)),
+        rich_help_panel=RARE,
+        help=setting.help,
+    )
 
 
 def scheduler_option(by_default: str, *, several: bool = True) -> Any:

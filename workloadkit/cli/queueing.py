@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -18,7 +18,7 @@ from workloadkit.cli.common import (
     load,
     write_json,
 )
-from workloadkit.cli.options import procs_option, with_settings
+from workloadkit.cli.options import procs_option, unit_option, with_settings
 from workloadkit.cli.output import note, progress
 from workloadkit.cli.queueing_parameters import (
     as_our_errors,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workloadkit.analysis.queue_models import QueueingOfLog
+    from workloadkit.settings.common import JobUnit
 
 EXAMPLES = """
 workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
@@ -95,6 +96,7 @@ def queueing(
         ),
     ] = None,
     procs: Annotated[int | None, procs_option()] = None,
+    unit: Annotated[str, unit_option()] = "procs",
     plot: Annotated[
         Path | None, figure_option("response times, or measures over a varying parameter")
     ] = None,
@@ -105,14 +107,16 @@ def queueing(
     """Solve a queueing model by its formulas.
 
     Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
-    the unit of S, rates in its inverse. --procs and --seed require --trace or fit, which chooses a
-    model of a log, tests its assumptions, and compares it with the record (exit 0 also if refused).
+    the unit of S, rates in its inverse. --procs, --unit and --seed require --trace or fit, which
+    chooses a model of a log, tests its assumptions, and compares it with the record (exit 0 also if
+    refused).
     """
     check_outputs(plot, json=json, inputs=[trace])
     if trace is not None:
         if model is not None:
             raise ParameterError(f"--trace measures the parameters itself: leave out {model}")
-        _of_log(trace, procs=procs, seed=seed, strict=strict, plot=plot, json=json)
+        known = cast("JobUnit", unit)  # it is checked with the log
+        _of_log(trace, procs=procs, unit=known, seed=seed, strict=strict, plot=plot, json=json)
         return
     if model == "fit":
         _fit(
@@ -342,6 +346,7 @@ def _of_log(
     trace: Path,
     *,
     procs: int | None,
+    unit: "JobUnit",
     seed: int | None,
     strict: bool,
     plot: Path | None,
@@ -351,7 +356,7 @@ def _of_log(
 
     log = load(trace, strict=strict)
     with as_our_errors(), progress(f"measuring {log.name}"):
-        found = analysis.queueing_from_trace(log, procs=procs, rng=seed)
+        found = analysis.queueing_from_trace(log, procs=procs, unit=unit, rng=seed)
     if plot:
         analysis.save_figure(found.plot, plot, title=log.name)
         note(f"wrote {plot}")

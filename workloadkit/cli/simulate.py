@@ -19,6 +19,7 @@ from workloadkit.cli.common import (
     load,
     log_option,
     report_estimates,
+    report_unit,
     write_json,
     write_log,
 )
@@ -30,6 +31,7 @@ from workloadkit.settings import Simulate
 if TYPE_CHECKING:
     from workloadkit.analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
+    from workloadkit.units import UnitWords
 
 EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
@@ -144,6 +146,7 @@ def simulate(
         log = wk.resample(log, weeks=weeks, load=load_factor, rng=settings.rng)
     if log is not None:
         report_estimates(log, settings)
+        report_unit(log, settings)
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
         write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
@@ -204,15 +207,17 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     """Print the metrics on stdout."""
     from workloadkit.analysis.formats import count, duration, metric, metric_title, number, share
     from workloadkit.errors import plural
+    from workloadkit.units import WORDS
 
     values = schedule.metrics
+    unit = WORDS[schedule.unit]
     of_tail = {name: schedule.measure(name) for name in ("tail", "tail_work")}
     written = {
         "jobs": count(values["jobs"]),
         "left out": count(values["left_out"]),
         "killed": count(values["killed"]),
         **({"cancelled": count(values["cancelled"])} if "cancelled" in values else {}),
-        **_served(values | of_tail),
+        **_served(values | of_tail, unit),
     }
     if schedule.promised is not None:
         written["mean promise error"] = duration(values["mean_promise_error"])
@@ -220,7 +225,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     if "interrupted" in values:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
-        written["work lost"] = f"{number(values['lost_work'] / 3600)} processor hours"
+        written["work lost"] = f"{number(values['lost_work'] / 3600)} {unit.one} hours"
     if use is not None:
         utilization = use.resources["utilization"].drop("processors")
         written |= {f"use of {name}": share(value) for name, value in utilization.items()}
@@ -240,7 +245,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     written |= _productivity(schedule)
     if "seed" in schedule.parameters and "population" not in schedule.parameters:
         written["seed"] = str(schedule.parameters["seed"])  # a resampled log has it in its name
-    machine = plural(schedule.machine, "processor")
+    machine = plural(schedule.capacity, unit.one)
     typer.echo(f"{schedule.source.name} under {_chosen(schedule)}, {machine}")
     if not schedule.counted.all():
         written["not counted"] = count(int((~schedule.counted).sum()))
@@ -250,13 +255,13 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     recorded = {}
     if schedule.recorded:
         recorded = {"": "as recorded", "jobs": count(schedule.recorded["jobs"])}
-        recorded |= _served(schedule.recorded)
+        recorded |= _served(schedule.recorded, unit)
         written = {"": "simulated"} | written
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}  {recorded.get(label, ''):>18}".rstrip())
 
 
-def _served(values: Mapping[str, float]) -> dict[str, str]:
+def _served(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
     """Write how jobs were served."""
     from workloadkit.analysis.formats import duration, number, share
 
@@ -265,7 +270,7 @@ def _served(values: Mapping[str, float]) -> dict[str, str]:
         "utilization": share(values["utilization"]),
         "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
         "tail": duration(values["tail"]),
-        "work in the tail": f"{number(values['tail_work'] / 3600)} proc. hours",
+        "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.short} hours",
         "mean wait": duration(values["mean_wait"]),
         "median wait": duration(values["median_wait"]),
         "mean response": duration(values["mean_response"]),

@@ -17,6 +17,7 @@ from workloadkit.cli.common import (
     load,
     output_option,
     report_estimates,
+    report_unit,
     write,
     write_json,
 )
@@ -130,6 +131,7 @@ def sweep(
     with executor(workers) as pool:
         log = load(trace, strict=strict)
         report_estimates(log, settings)
+        report_unit(log, settings)
         with progress(f"sweeping {log.name}") as count:
             found = run_sweep(
                 log,

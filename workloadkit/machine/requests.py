@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: Kind of the jobs whose memory is unknown, in `Requests.noted`.
 ASSUMED_MEMORY = "memory unknown: the share of a node"
 
+#: Kind of the jobs with a fraction of a resource such as a GPU.
+PART_OF_ONE = "part of a GPU requested: a whole one"
+
 _MEMORY, _GPUS = NODE_RESOURCES.index(MEMORY), [r.name for r in NODE_RESOURCES].index("gpus")
 
 _SET = re.compile(r"[^&,|()\[\]*!]+(?:[&,][^&,|()\[\]*!]+)*")
@@ -178,6 +181,7 @@ def requests_of(
         whole = np.array([bool(p.exclusive) for p in machine.partitions])
         exclusive |= (partition >= 0) & whole[partition]
     of_proc, of_node, of_job = _amounts(trace)
+    note(PART_OF_ONE, (of_job % 1 > 0).any(axis=1))
     of_proc[:, _MEMORY] = np.where(by_node, 0.0, amount)
     of_node[:, _MEMORY] = np.where(by_node, amount * procs / np.maximum(known_nodes, 1), 0.0)
     return Requests(
@@ -186,7 +190,7 @@ def requests_of(
         per_node=per_node,
         of_proc=of_proc,
         of_node=of_node,
-        of_job=of_job.astype(np.int64),
+        of_job=np.ceil(of_job).astype(np.int64),
         exclusive=exclusive,
         partition=partition,
         eligible=eligible,
@@ -202,8 +206,8 @@ def _amounts(trace: "Trace") -> NDArray[np.float64]:
         if resource is MEMORY:
             continue
         requested = np.fmax.reduce([_number(trace, column) for column in resource.columns])
-        needs[("proc", "node", "job").index(resource.per), :, i] = _whole(requested)
-    return needs
+        needs[("proc", "node", "job").index(resource.per), :, i] = np.nan_to_num(requested)
+    return np.maximum(needs, 0)
 
 
 def _whole(column: NDArray[np.float64]) -> NDArray[np.int64]:

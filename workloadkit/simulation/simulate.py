@@ -278,6 +278,8 @@ def simulate(
     if trace is not None:
         check_trace(trace)
         trace = counted_log(trace, asked)
+        if trace.counting is not None:
+            asked = replace(asked, unit=trace.unit)
     parts = select_parts(trace, scheduler, users, asked)
     return report(parts, asked, *execute(parts, asked))
 

@@ -44,7 +44,7 @@ from workloadkit.simulation.workload import (
 )
 from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace
-from workloadkit.units import in_unit
+from workloadkit.units import counted_log
 
 
 class Subject(NamedTuple):
@@ -132,8 +132,8 @@ def subject_of(
     asked, taken = _asked(schedule, said, settings, keywords)
     hardware = _described(trace, schedule, asked)
     if hardware is None:
-        trace = in_unit(trace, asked.unit)
-        schedule = in_unit(schedule, asked.unit) if isinstance(schedule, Trace) else schedule
+        trace = counted_log(trace, asked)
+        schedule = counted_log(schedule, asked) if isinstance(schedule, Trace) else schedule
     has_record = bool(taken) or isinstance(schedule, Schedule)
     policy = _policy_named(asked.policy, said.get("scheduler", "") if has_record else "")
     recorded = proof_of(policy) == AS_RECORDED

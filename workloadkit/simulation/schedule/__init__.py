@@ -409,9 +409,10 @@ class Schedule(Displayed):
     def _summary(self) -> str:
         parameters = self.parameters
         users = f", users={str(parameters['users'])!r}" if self.reacting else ""
+        machine = plural(self.machine, words_of(self.source).one)
         return (
             f"{self.source.name!r}, scheduler={str(parameters.get('scheduler'))!r}{users}, "
-            f"{plural(self.workload.submit.size, 'job')}, {plural(self.machine, words_of(self.source).one)}"
+            f"{plural(self.workload.submit.size, 'job')}, {machine}"
         )
 
     def _table(self) -> "pd.DataFrame":
