@@ -1,0 +1,166 @@
+"""Sizes counted in nodes and GPUs: logs as seen in them, and simulations, by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workloadkit as wk
+from tests.commands import run_command
+from workloadkit import Header, MachineDescription, NodeType, ParameterError, WorkloadError
+from workloadkit.units import amounts_of, in_processors, in_unit, machine_amount
+
+EIGHT = MachineDescription(nodes=(NodeType(count=2, cores=64, gpus=8),))
+
+
+def log_of(**columns):
+    """Two nodes of 64 cores and 8 GPUs; the jobs submit in one second."""
+    known = {
+        name: columns.pop(name) for name in ("gpus", "nodes", "requested_gpus") & columns.keys()
+    }
+    n = len(columns["procs"])
+    jobs = {"submit": np.arange(n), "run": [10.0] * n, "wait": [0.0] * n, **columns}
+    log = wk.Trace.from_columns(jobs, header=Header(("; MaxNodes: 2", "; MaxProcs: 128")))
+    return log.replaced(sidecar=pd.DataFrame(known), machine=EIGHT)
+
+
+def in_plain(log, scheduler="fcfs", **settings):
+    return wk.simulate(log, scheduler, engine="python", **settings)
+
+
+def test_a_log_seen_in_a_unit_has_its_amounts_and_gives_back_its_own_sizes():
+    log = log_of(procs=[64, 8, 4, 2], gpus=[8, 1.5, 0, np.nan], nodes=[2, 1, 1, 1])
+    seen = in_unit(log, "gpus")
+    assert seen.column("procs").tolist() == [8, 1.5]
+    assert seen.header.procs == 16
+    assert (seen.counting.none, seen.counting.unknown, seen.counting.n_jobs) == (1, 1, 4)
+    assert seen.digest == log.digest
+    own = in_processors(seen)
+    assert own.header.lines == log.header.lines
+    assert own.machine is log.machine
+    assert own.jobs.equals(log.take([0, 1]).jobs)
+    assert own.sidecar.equals(log.take([0, 1]).sidecar)
+    assert in_unit(seen, "gpus") is seen
+    assert in_unit(log, "nodes").column("procs").tolist() == [2, 1, 1, 1]
+    assert in_unit(in_unit(log, "nodes"), "procs").jobs.equals(log.jobs)
+
+
+def test_own_sizes_are_in_proportion_to_sizes_scaled_in_a_unit():
+    seen = in_unit(log_of(procs=[64, 8], gpus=[8, 1]), "gpus")
+    own = in_processors(seen.with_columns(procs=[4, 2]))
+    assert own.column("procs").tolist() == [32, 16]
+    assert own.column("gpus").tolist() == [4, 2]
+
+
+def test_what_was_requested_counts_where_no_allocation_is_known():
+    log = log_of(procs=[4, 4, 4], gpus=[np.nan, 0, 2], requested_gpus=[3, 3, 1])
+    assert amounts_of(log, "gpus").tolist() == [3, 0, 2]
+
+
+def test_processors_are_nodes_in_a_log_that_has_no_other_processors():
+    columns = {"submit": [0, 1], "procs": [3, 5]}
+    log = wk.Trace.from_columns(columns, header=Header(("; MaxNodes: 9",)))
+    seen = in_unit(log, "nodes")
+    assert (seen.column("procs").tolist(), seen.header.procs) == ([3, 5], 9)
+    cores = wk.Trace.from_columns(columns, header=Header(("; MaxNodes: 9", "; MaxProcs: 36")))
+    for unit in ("nodes", "gpus"):
+        with pytest.raises(WorkloadError, match="of its jobs are unknown"):
+            in_unit(cores, unit)
+    with pytest.raises(WorkloadError, match="no job holds a GPU"):
+        in_unit(log_of(procs=[1], gpus=[0]), "gpus")
+    with pytest.raises(ParameterError, match="unit"):
+        in_unit(cores, "cores")
+
+
+def test_what_is_inferred_of_a_machine_is_not_its_size():
+    seen_only = NodeType(count=2, cores=64, gpus=8, inferred=("count",))
+    log = log_of(procs=[1], gpus=[1]).replaced(machine=MachineDescription(nodes=(seen_only,)))
+    assert machine_amount(log, "gpus") is None
+    assert in_unit(log, "gpus").header.procs is None
+    with pytest.raises(WorkloadError, match="procs"):
+        in_plain(log, unit="gpus")
+    assert in_plain(log, unit="gpus", procs=4).machine == 4
+
+
+def test_a_pool_of_gpus_is_shared_by_the_jobs_that_hold_some():
+    # 16 GPUs: 12, then 8 wait for them, and 4 fit beside the first; the last holds none
+    log = log_of(procs=[1, 1, 1, 64], gpus=[12, 8, 4, 0], nodes=[2, 1, 1, 1])
+    fcfs, easy = in_plain(log, unit="gpus"), in_plain(log, "easy", unit="gpus")
+    assert fcfs.jobs[["job", "start"]].to_numpy().tolist() == [[1, 0], [2, 10], [3, 10]]
+    assert easy.jobs["start"].tolist() == [0, 10, 2]
+    assert fcfs.metrics["left_out"] == 1
+    # 12 of 16 are held from the first submission to the last, at 2 s
+    assert fcfs.metrics["utilization"] == 12 / 16
+    made = easy.trace()
+    assert made.column("procs").tolist() == [1, 1, 1]
+    assert made.header.get("MaxProcs") == "128"
+    assert "jobs left out of the simulation: 1 of 4" in made.header.get_all("Note")[-1]
+    assert wk.check_schedule(log, easy).verdict == "proved"
+    assert wk.check_schedule(log, made).verdict == "proved"
+
+
+@pytest.mark.parametrize("unit", ["procs", "nodes", "gpus"])
+def test_jobs_are_placed_by_cores_and_gpus_together(unit):
+    # node 0: 60 of 64 cores; node 1: 8 of 8 GPUs. Neither serves 6 cores with 1 GPU, so the third
+    # job waits for the first end, though 4 + 60 cores and 8 GPUs are free. The last job holds no
+    # GPU and needs cores only.
+    log = log_of(procs=[60, 4, 6, 4], gpus=[0, 8, 1, 0], nodes=[1, 1, 1, 1], run=[50, 20, 5, 5])
+    schedule = in_plain(log, "easy", unit=unit, machine="log", placement="spread")
+    assert schedule.jobs["start"].tolist() == [0, 1, 21, 3]
+    of_gpus = {"procs": [60, 4, 6, 4], "nodes": [1, 1, 1, 1], "gpus": [0, 8, 1, 0]}[unit]
+    assert schedule.held.tolist() == of_gpus
+    assert schedule.capacity == {"procs": 128, "nodes": 2, "gpus": 16}[unit]
+    # from 0 s to the last submission, at 3 s
+    held = {"procs": 60 * 3 + 4 * 2, "nodes": 1 * 3 + 1 * 2, "gpus": 8 * 2}[unit]
+    assert schedule.metrics["utilization"] == held / (3 * schedule.capacity)
+    assert wk.check_schedule(log, schedule).verdict != "refuted"
+    assert schedule.trace().column("procs").tolist() == [60, 4, 6, 4]
+
+
+@pytest.mark.parametrize("machine", [None, "log"])
+def test_the_offered_load_is_that_of_the_unit(machine):
+    log = log_of(procs=[1, 2, 3], gpus=[8, 0, 4], nodes=[1, 1, 1], submit=[0, 5, 9])
+    schedule = in_plain(log, unit="gpus", machine=machine, offered_load=0.5)
+    # 8 and 4 GPUs for 10 s, of 16: 15 s at half of it
+    assert np.ptp(schedule.workload.submit) == 15
+
+
+def test_a_part_of_a_gpu_is_one_on_a_node_and_no_job_of_a_pool():
+    log = log_of(procs=[4, 4], gpus=[0.5, 1], nodes=[1, 1])
+    with pytest.raises(WorkloadError, match=r"fraction of a GPU: 1$"):
+        in_plain(log, unit="gpus")
+    schedule = in_plain(log, unit="gpus", machine="log")
+    assert schedule.held.tolist() == [0.5, 1]
+    assert schedule.history["requests"] == {"part of a GPU requested: a whole one": 1}
+
+
+def test_what_a_unit_cannot_count_is_refused():
+    log = log_of(procs=[4], gpus=[1])
+    none = MachineDescription(nodes=(NodeType(count=2, cores=64),))
+    with pytest.raises(ParameterError, match="unit is 'gpus', of which"):
+        in_plain(log, unit="gpus", machine=none)
+    with pytest.raises(ParameterError, match="reservations are of processors"):
+        in_plain(log, unit="gpus", reservations="none.reservations")
+    with pytest.raises(ParameterError, match="unit applies to jobs of a log"):
+        wk.simulate(users="site:users=5", unit="gpus")
+
+
+def test_a_sweep_counts_as_its_simulations_do():
+    log = log_of(procs=[1, 2, 3], gpus=[8, 8, 4], nodes=[1, 1, 1], submit=[0, 5, 9])
+    found = wk.sweep(log, ["fcfs"], [0.8], unit="gpus", engine="python", metrics=["utilization"])
+    alone = in_plain(log, unit="gpus", offered_load=0.8)
+    assert found.runs["utilization"].tolist() == [alone.metrics["utilization"]]
+    assert found.provenance["parameters"]["unit"] == "gpus"
+    assert found.provenance["parameters"]["procs"] == 16
+
+
+def test_commands_count_in_a_unit(tmp_path, capsys):
+    path, out = tmp_path / "a.swf", tmp_path / "out.swf"
+    wk.write_swf(log_of(procs=[4, 4, 8], gpus=[8, 0, 12], nodes=[1, 1, 2]), path)
+    assert run_command("simulate", path, "--unit", "gpus", "-o", out, "--scheduler", "fcfs") == 0
+    shown = capsys.readouterr()
+    assert "a.swf under fcfs, 16 GPUs" in shown.out
+    assert "2 of 3 jobs: 1 job holds none; left out" in shown.err
+    assert "GPU hours" in shown.out
+    assert wk.read_swf(out).column("procs").tolist() == [4, 8]
+    assert run_command("check", path, out) == 0
+    assert run_command("simulate", path, "--unit", "gpu") == 2
