@@ -1,6 +1,5 @@
 """Parts of a report: sections, tables and figures."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -11,13 +10,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis.finding import Finding
-from workloadkit.analysis.formats import share, upper, with_interval
+from workloadkit.analysis.formats import share, with_interval
 from workloadkit.display import Displayed
 from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import plain
 from workloadkit.trace import Trace
-from workloadkit.units import UnitWords, words_of
+from workloadkit.units import UnitWords, text_in_words, words_of
 
 #: Title and cell formatter of each column to show.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -229,8 +228,6 @@ def joined(*parts: Section) -> Section:
 
 # The words of a section whose log is seen in another unit than processors.
 
-_PROCESSORS = re.compile(r"\b(p|P)rocessor(s|-hours?|-seconds?)?\b")
-
 
 def in_words_of(section: Section, trace: Trace) -> Section:
     """Return a section on a log with the words of its unit, where it has processors.
@@ -285,17 +282,6 @@ def table_in_words(words: UnitWords, table: Table) -> Table:
     write = partial(text_in_words, words)
     text = table.shown.rename(index=write, columns=write)
     return replace(table, caption=write(table.caption), shown=text)
-
-
-def text_in_words(words: UnitWords, text: Any) -> Any:
-    """Return a text with a unit instead of processors; labels that are no text do not change."""
-
-    def of_unit(match: re.Match[str]) -> str:
-        end = match[2] or ""
-        found = words.many if end == "s" else words.one + end
-        return upper(found) if match[1] == "P" else found
-
-    return _PROCESSORS.sub(of_unit, text) if isinstance(text, str) else text
 
 
 def _plot_in_words(

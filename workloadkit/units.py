@@ -5,6 +5,7 @@ numbers in the place of processors, so that all parts count in them. Jobs that h
 out of it, and counted.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -37,6 +38,7 @@ WORDS: Mapping[JobUnit, UnitWords] = {
     "gpus": UnitWords("GPU", "GPUs", "GPU-hour", "GPU"),
 }
 
+_PROCESSORS = re.compile(r"\b(p|P)rocessor(s|-hours?|-seconds?)?\b")
 _LABELS = ("MaxProcs", "MaxNodes")
 
 
@@ -70,11 +72,28 @@ class Counting:
         return self.none + self.unknown
 
     def __str__(self) -> str:
-        left = [f"{plural(self.none, 'job holds', 'jobs hold')} none"] * (self.none > 0)
-        left += [f"those of {plural(self.unknown, 'job')} are unknown"] * (self.unknown > 0)
-        without = f": {', '.join(left)}; left out" if left else ""
-        kept = f"{self.n_jobs - self.left_out:,} of {plural(self.n_jobs, 'job')}"
-        return f"Sizes are counted in {WORDS[self.unit].many}, of {kept}{without}."
+        left = [f"{self.none:,} that hold{'s' * (self.none == 1)} none"] * (self.none > 0)
+        left += [f"{self.unknown:,} of which they are unknown"] * (self.unknown > 0)
+        without = f" Left out: {', '.join(left)}." if left else ""
+        held = f"held by {self.n_jobs - self.left_out:,} of {plural(self.n_jobs, 'job')}"
+        return f"Sizes are counted in {WORDS[self.unit].many}, {held}.{without}"
+
+
+def text_in_words(words: UnitWords, text: Any) -> Any:
+    """Return a text with a unit instead of processors; what is no text does not change.
+
+    Examples
+    --------
+    >>> text_in_words(WORDS["gpus"], "Processors: 8 processors for 2 processor-hours")
+    'GPUs: 8 GPUs for 2 GPU-hours'
+    """
+
+    def of_unit(match: re.Match[str]) -> str:
+        end = match[2] or ""
+        found = words.many if end == "s" else words.one + end
+        return found[0].upper() + found[1:] if match[1] == "P" else found
+
+    return _PROCESSORS.sub(of_unit, text) if isinstance(text, str) else text
 
 
 def words_of(trace: "Trace") -> UnitWords:
@@ -174,7 +193,7 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     >>> log = Trace.from_columns({"submit": [0, 9], "run": [60, 5], "procs": [16, 4]})
     >>> seen = in_unit(log.replaced(sidecar=pd.DataFrame({"gpus": [2.0, 0]})), "gpus")
     >>> seen.column("procs").tolist(), str(seen.counting)
-    ([2.0], 'Sizes are counted in GPUs, of 1 of 2 jobs: 1 job holds none; left out.')
+    ([2.0], 'Sizes are counted in GPUs, held by 1 of 2 jobs. Left out: 1 that holds none.')
     >>> in_processors(seen).column("procs").tolist()
     [16.0]
     """

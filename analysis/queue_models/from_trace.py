@@ -35,13 +35,12 @@ from workloadkit.analysis.section import (
     facts,
     shown_intervals,
     table_in_words,
-    text_in_words,
 )
 from workloadkit.errors import WorkloadError, check_count, plural, takes_rng
 from workloadkit.settings.common import JobUnit
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace, check_trace
-from workloadkit.units import WORDS, in_unit
+from workloadkit.units import WORDS, in_unit, text_in_words
 
 _HOUR = 3600.0
 

@@ -155,7 +155,7 @@ def test_a_report_in_gpus_has_their_words_and_numbers(profile):
     for name in ("usage", "capacity", "load", "marginals", "users", "correlations"):
         if name in sections:
             assert "rocessor" not in words_in(sections[name]), name
-            assert "Sizes are counted in GPUs, of 133 of 200 jobs" in sections[name].notes[-1]
+            assert "Sizes are counted in GPUs, held by 133 of 200 jobs" in sections[name].notes[-1]
     [use] = [one for one in sections["capacity"].figures if one.name == "use"]
     assert use.plot(use.data, Figure().add_subplot()).get_ylabel() == "GPUs"
     if profile == "full":

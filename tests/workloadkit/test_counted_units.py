@@ -159,7 +159,7 @@ def test_commands_count_in_a_unit(tmp_path, capsys):
     assert run_command("simulate", path, "--unit", "gpus", "-o", out, "--scheduler", "fcfs") == 0
     shown = capsys.readouterr()
     assert "a.swf under fcfs, 16 GPUs" in shown.out
-    assert "2 of 3 jobs: 1 job holds none; left out" in shown.err
+    assert "held by 2 of 3 jobs. Left out: 1 that holds none." in shown.err
     assert "GPU hours" in shown.out
     assert wk.read_swf(out).column("procs").tolist() == [4, 8]
     assert run_command("check", path, out) == 0

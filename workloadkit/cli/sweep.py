@@ -163,12 +163,15 @@ def sweep(
 def _show(sweep: "SweepResults") -> None:
     """Print what was simulated, and the table."""
     from workloadkit.errors import plural
+    from workloadkit.units import WORDS
 
     parameters = sweep.provenance["parameters"]
+    on_nodes = "machine" in parameters  # whose processors are recorded
+    unit = WORDS["procs" if on_nodes else parameters.get("unit", "procs")]
     made = sweep.provenance["log"]
     if "users" in parameters:
         made += f", users {parameters['users']}"
-    made += f", {plural(parameters['procs'], 'processor')}"
+    made += f", {plural(parameters['procs'], unit.one)}"
     if "seed" in parameters:
         made += f", {plural(parameters['runs'], 'run')}, seed {parameters['seed']}"
     typer.echo(made)

@@ -1,6 +1,8 @@
 """The report on a check: what was checked, with which settings, and the claims."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from workloadkit.errors import plural
@@ -17,6 +19,7 @@ from workloadkit.simulation.schedule.notes import (
     warn_of_note,
 )
 from workloadkit.trace import Trace
+from workloadkit.units import text_in_words, words_of
 
 
 def report_of(subject: Subject, claims: tuple[ScheduleClaim, ...]) -> CheckReport:
@@ -37,6 +40,8 @@ def report_of(subject: Subject, claims: tuple[ScheduleClaim, ...]) -> CheckRepor
     if isinstance(schedule, Trace):
         warn_of_note(schedule, contradicted)
     recorded = Check.of(None, taken).changed
+    write = partial(text_in_words, words_of(trace))
+    claims = tuple(replace(one, text=write(one.text), why=write(one.why)) for one in claims)
     return CheckReport(
         _title(trace, schedule, machine, described),
         claims,
@@ -70,6 +75,6 @@ def _notes(used: Mapping[str, Any], others: Mapping[str, str]) -> Iterator[str]:
 
 def _title(trace: Trace, schedule: Schedule | Trace, machine: int | None, name: str) -> str:
     who = f"{schedule.name}, a" if isinstance(schedule, Trace) else "A"
-    on = f" on {plural(machine, 'processor')}" if machine is not None else ""
+    on = f" on {plural(machine, words_of(trace).one)}" if machine is not None else ""
     under = f" under {name}" if name else ""
     return f"{who} schedule of {trace.name}{on}{under}"
