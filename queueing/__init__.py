@@ -1,6 +1,6 @@
 """Queueing models with formulas, independent of logs and simulators."""
 
-from workloadkit.queueing import networks, symbolic
+from workloadkit.queueing import networks, parallel, symbolic
 from workloadkit.queueing.errors import QueueingError, QueueingWarning
 from workloadkit.queueing.inverse import (
     kind_of_users,
@@ -60,6 +60,7 @@ __all__ = [
     "most_users",
     "networks",
     "operational_phases",
+    "parallel",
     "priorities",
     "ps",
     "reopen",

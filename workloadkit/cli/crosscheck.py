@@ -38,7 +38,16 @@ workloadkit crosscheck --judge DIR
 #: The names of the models.
 MODELS = (
     *("all", "mm1", "poisson", "mmc", "sites", "mminf", "mmck", "md1", "mg1", "closed", "think"),
-    *("mixed", "reopen", "mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva"),
+    *(
+        "mixed",
+        "reopen",
+        "parallel",
+        "mva",
+        "convolution",
+        "bard_schweitzer",
+        "linearizer",
+        "mixed_mva",
+    ),
 )
 
 

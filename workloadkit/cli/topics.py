@@ -180,6 +180,10 @@ closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
 reopen          lam p Z S         users who submit again [servers, method]
 
+parallel        lam p need S servers
+                                  jobs of several servers, first come, first
+                                  served: p=0.6,0.4 need=1,2 S=1,2
+
 Networks, with arrays such as demands=0.6,1/0.3,2 N=3,2 Z=4,9 (a row for
 each class), or without parameters at a point of their own:
 mva | convolution | bard_schweitzer | linearizer [visits, servers]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit.analysis.queue_models.cross_check.estimates import Group
+from workloadkit.analysis.queue_models.cross_check.estimates import Group, Kind
 from workloadkit.analysis.queue_models.cross_check.models import (
     CheckedModel,
     ModelMeasure,
@@ -123,6 +123,33 @@ def _gamma_jobs(lam: float, run: float, scv: float, jobs: int, rng: np.random.Ge
     return users.Poisson(lam, run=np.maximum(times, 1e-300), law="listed", jobs=jobs)
 
 
+def _parallel(point: Point) -> Callable[..., Any]:
+    """Return users with jobs of several processors, drawn in advance."""
+    p, need = (np.atleast_1d(point[name]) for name in ("p", "need"))
+    if np.unique(need).size < need.size:
+        raise ParameterError("need has equal values; classes are told apart by their processors")
+    S = np.broadcast_to(point["S"], need.shape)
+    return lambda jobs: partial(_parallel_jobs, float(point["lam"]), p, need, S, jobs)
+
+
+def _parallel_jobs(
+    lam: float, p: np.ndarray, need: np.ndarray, S: np.ndarray, jobs: int, rng: np.random.Generator
+) -> Any:
+    kind = rng.choice(p.size, jobs, p=p)
+    run = np.maximum(rng.exponential(S[kind]), 1e-300)
+    return users.Poisson(lam, run=run, procs=need[kind].astype(int), law="listed", jobs=jobs)
+
+
+def _of_parallel(point: Point) -> tuple[ModelMeasure, ...]:
+    """Return X, R, Q and U of all jobs, and X, R and Q of each class."""
+    kinds: tuple[Kind, ...] = ("X", "R", "Q")
+    return four("all", "") + tuple(
+        ModelMeasure(f"class_{kind}", kind, f"procs {int(need)}", (kind,), (r,))
+        for r, need in enumerate(np.atleast_1d(point["need"]))
+        for kind in kinds
+    )
+
+
 _CLOSED = _declared(
     "closed",
     ("N", "Z", "S"),
@@ -190,6 +217,22 @@ MODELS: dict[str, CheckedModel] = {
         measured=_of_reopen,
         laws=lambda _: (Responses("R", "any", "all"), Responses("R_first", "first", "first")),
         example={"lam": 0.3, "p": 0.5, "Z": 4, "S": 1},
+    ),
+    "parallel": _declared(
+        "parallel.parallel_jobs",
+        ("lam", "p", "need", "S", "servers"),
+        ("lam", "p", "need", "S", "servers"),
+        _parallel,
+        measured=_of_parallel,
+        laws=lambda _: (),
+        example={
+            "lam": np.array(1.0),
+            "p": np.array([0.6, 0.3, 0.1]),
+            "need": np.array([1.0, 2.0, 4.0]),
+            "S": np.array([1.0, 2.0, 0.5]),
+            "servers": np.array(4.0),
+        },
+        arrays=True,
     ),
     **NETWORKS,
     "poisson": _MM1,

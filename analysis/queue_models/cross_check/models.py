@@ -130,7 +130,7 @@ def simulated_users(model: CheckedModel, point: Point, jobs: int) -> tuple[Any, 
     """Return the users of a point, and the processors of their machine."""
     make = model.simulated(point)
     if model.arrays:
-        return make(jobs=jobs), 1
+        return make(jobs=jobs), int(point["servers"]) if "need" in point else 1
     check_positive(S=point["S"])
     for name in ("lam", "N"):
         if name in model.needed and model.theory != "mixed":
@@ -184,8 +184,8 @@ def _times(S: float) -> NDArray[np.float64]:
 
 
 def mean_service(point: Point) -> float:
-    """Return the mean service time of a point; that of a network's longest demand."""
-    return float(point["S"]) if "S" in point else float(np.max(point["demands"]))
+    """Return the longest mean service time of a point; in a network, the longest demand."""
+    return float(np.max(point["S"] if "S" in point else point["demands"]))
 
 
 def in_words(value: Any, S: float) -> str | float:

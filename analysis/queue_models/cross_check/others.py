@@ -96,7 +96,7 @@ def write_crosscheck(
     if len(cases) > 1:
         raise ParameterError("parameters form a grid; the jobs of one point are written")
     (case,) = cases
-    if declared.on_sites or declared.arrays or not _open(case):
+    if declared.on_sites or not _open(case):
         raise ParameterError(
             f"{quoted(model)} is not written: its users react, or it is no single queue"
         )
