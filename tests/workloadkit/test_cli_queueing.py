@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import workloadkit as wk
-from workloadkit import analysis
+from workloadkit import analysis, queueing
 from workloadkit.cli import app
 from workloadkit.queueing import closed, mixed, networks
 
@@ -139,6 +139,58 @@ def test_figures_are_drawn(tmp_path):
     assert target.read_text().startswith("<?xml")
 
 
+def points_of(*words):
+    done = run(*words, "--json", "-")
+    assert done.exit_code == 0, done.stderr
+    return [answer["points"] for answer in json.loads(done.stdout)["answers"]]
+
+
+def test_networks_have_several_classes_and_open_jobs():
+    (points,) = points_of("network", "demands=0.2,0.1;0.1,0.3", "N=5,5")
+    assert [point["X"] for point in points[::2]] == pytest.approx([3.3793, 2.1594], abs=5e-5)
+    words = ("open_demands=0.75,0.25", "lam=2", "servers=2,1")
+    (points,) = points_of("network", *words)
+    assert points[0]["R"] == pytest.approx(31 / 14, rel=1e-12)
+    closed_ones, opened = points_of("network", "demands=1,0.2", "N=4", "Z=3", *words)
+    known = networks.mixed_mva([1, 0.2], 4, 3, [0.75, 0.25], 2.0, servers=[2, 1])
+    assert closed_ones[0]["X"] == pytest.approx(known.X, rel=1e-12)
+    assert opened[0]["R"] == pytest.approx(known.open.R, rel=1e-12)
+    two = points_of("network", "open_demands=0.2,0.1;0.4,0.3", "lam=1,0.5")
+    assert [point["class"] for point in two[0]] == [0, 0, 1, 1]
+
+
+def test_quantiles_are_answered_or_refused():
+    done = run("network", "open_demands=0.75,0.25", "lam=2", "servers=2,1", "--quantile", "0.9")
+    open_one = networks.open_network([0.75, 0.25], 2.0, servers=[2, 1])
+    assert done.stdout.splitlines()[-1].split()[-1] == f"{networks.sojourn(open_one).ppf(0.9):.6g}"
+    grid = run("closed", "N=1:3", "Z=5", "S=1", "--quantile", "0.9").stdout.splitlines()
+    assert grid[3].endswith("closed 90 %")
+    assert grid[-1].split()[-1] == f"{closed(3, 5, 1).ppf(0.9):.6g}"
+    for words in (
+        ("network", "demands=0.2,0.1", "N=3"),
+        ("network", "demands=1", "N=2", "Z=1", "open_demands=1", "lam=0.2"),
+        ("priorities", "lam=0.1,0.2", "S=1"),
+        ("mg1", "lam=0.1", "S=1", "scv=2"),
+    ):
+        assert run(*words).exit_code == 0
+        done = run(*words, "--quantile", "0.5")
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_list_is_one_class_each_for_models_of_classes():
+    (points,) = points_of("priorities", "lam=0.3,0.5", "S=1", "servers=2", "order=preemptive")
+    known = queueing.priorities([0.3, 0.5], 1, servers=2, order="preemptive")
+    assert [point["R"] for point in points] == pytest.approx(known.R, rel=1e-12)
+    (points,) = points_of("dps", "lam=0.3,0.5", "S=1", "weight=4,1")
+    assert [point["class"] for point in points] == [0, 1]
+
+
+def test_think_times_that_depend_on_the_response_are_solved():
+    (points,) = points_of("mixed", "lam=0.2", "N=3", "Z=breaks:1,20,3", "S=1")
+    known = mixed(0.2, 3, queueing.breaks(1, 20, 3), 1)
+    assert points[0]["Xc"] == pytest.approx(known.Xc, rel=1e-9)
+
+
 def test_wrong_usage_is_one_line():
     for words, expected in (
         ([], "MODEL is missing; known: closed, mixed, reopen"),
@@ -147,6 +199,13 @@ def test_wrong_usage_is_one_line():
         (["closed", "N=3", "Z=1", "S=-1"], "S is -1; it must be finite, 0 or more"),
         (["mixed", "lam=1", "N=3", "Z=1", "S=1"], "lam is 1; it must be below servers / S"),
         (["network", "demands=1", "N=1", "method=x"], "method is 'x'; known: mva"),
+        (["network", "N=1"], "network needs demands and N, or open_demands and lam"),
+        (["network", "demands=1;2,3", "N=1,1"], "demands is '1;2,3'; its rows must have one"),
+        (
+            ["network", "open_demands=1", "lam=0.5", "method=linearizer"],
+            "method is 'linearizer'; with lam it must be mva",
+        ),
+        (["priorities", "lam=0.5,0.6", "S=1"], "lam: all classes together use 1.1 of 1 servers"),
         (["closed", "N=3", "Z=1", "S=1", "--quantile", "2"], "--quantile is 2; it lies between"),
         (["closed", "N=3", "Z=1", "S=1", "--quantile", "0"], "--quantile is 0; it lies between"),
         (["closed", "N=3", "Z=1", "S=1", "--quantile", "1"], "--quantile is 1; it lies between"),
