@@ -119,7 +119,9 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
 
 
 def _serve_plain(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
-    jobs, outcome, runs = _plain(parts, settings)(parts.behaviour.plain(workload))
+    jobs, outcome, runs = _plain(parts, settings)(
+        parts.behaviour.plain(workload, parts.rules.begin)
+    )
     if workload.leaves is not None:
         left = np.array([job.left for job in jobs])
         outcome = outcome._replace(columns={**outcome.columns, "left": left})

@@ -11,6 +11,9 @@ that end as planned are free from the first of them on.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloadkit._kernels.compile import bare, bound, by_reference, inline, kernel, uncached
 from workloadkit.simulation.compiled import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.compiled.cancellations import let_leave, next_to_leave
@@ -166,9 +169,30 @@ _play = kernel(_run)
 _play_custom = uncached(_run)
 
 
+def begin_at(state: State, now: Any, start: NDArray, running: NDArray[np.int64]) -> None:
+    """Let the first jobs of a new state be there at a time, before the policy is.
+
+    Parameters
+    ----------
+    state : State
+        Changed in place.
+    now : scalar
+        The time. [s]
+    start : ndarray, shape (n_there,)
+        Starts of the jobs that are there, `never` for those that wait. [s]
+    running : ndarray of int64
+        Those of them that run, in the order of their starts; others that have one have ended.
+    """
+    state.start[: start.size] = start
+    state.clock[0] = now
+    state.at.arrived = state.at.n_seen = start.size
+    state.at.n_waiting = np.count_nonzero(start == state.never)
+    _resume(state, running)
+
+
 @kernel
-def resume(state, running):
-    """Continue jobs that have started, in the order of their starts, for their estimates."""
+def _resume(state, running):
+    """Continue jobs that have started, in the order of their starts."""
     _hold_all(by_reference(state), running)
 
 

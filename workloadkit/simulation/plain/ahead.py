@@ -1,6 +1,7 @@
 """A simulation inside another one: what is there now goes on, with estimates as run times."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,16 +62,15 @@ class Ahead(Simulation):
         super().__init__(
             hardware, scheduler, [coming], passes=passes, rng=rng, utility_at=utility_at
         )
-        self.now, self.first = other.now, other.first
-        running, waiting = other.scheduler.running, other.scheduler.queue
-        records = {job: planned_copy(job, coming) for job in (*running, *waiting)}
-        for job in sorted(running, key=lambda job: (job.start, job.arrival)):
-            records[job].start = job.start
+        self.first = other.first
+        there = sorted((*other.scheduler.running, *other.scheduler.queue), key=attrgetter("arrival"))
+        records = {job: planned_copy(job, coming) for job in there}
+        for job, record in records.items():
+            record.start = job.start
+        ended = [job for job in there if job.start is not None and job.planned_end <= other.now]
+        for job in ended:
             show(records[job])
-            if job.planned_end > self.now:  # otherwise it has ended
-                self.resume(records[job], job.planned_end)
-        for job in waiting:
-            self.arrive(records[job])
+        self.begin_at(other.now, [records[job] for job in there if records[job].view is None])
         self.copies = {job: record.view for job, record in records.items()}
 
 

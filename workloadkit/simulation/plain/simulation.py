@@ -254,6 +254,28 @@ class Simulation:
         if self.hardware.takes_in(job):
             self.inside.append(job)
             return
+        self._enter(job)
+        self._present(job)
+
+    def begin_at(self, now: Any, jobs: Iterable[Job]) -> None:
+        """Begin at a time, with a pass, and with jobs that run, which have a start, or wait.
+
+        The jobs come in the order of their arrival. Those that wait are presented to the scheduler
+        as if they arrived now.
+        """
+        self.now, jobs = now, [*jobs]
+        for job in jobs:
+            self._enter(job)
+        running = [job for job in jobs if job.start is not None]
+        for job in sorted(running, key=attrgetter("start", "arrival")):
+            self.start(job, job.start, job.start + job.run)
+        for job in jobs:
+            if job.start is None:
+                self._present(job)
+        self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
+
+    def _enter(self, job: Job) -> None:
+        """Number and plan a job that arrives."""
         if self.first is None:
             self.first = job.submit
         job.arrival = len(self.jobs)
@@ -267,9 +289,12 @@ class Simulation:
         if self.predictor is not None:
             job.prediction = self._predicted(view, self.predictor.plan)
             replan(view, job.prediction)
+
+    def _present(self, job: Job) -> None:
+        """Let the scheduler receive a job that waits."""
         if self._renews:
-            self._renewable.append(view)
-        self.scheduler.job_arrives(view)
+            self._renewable.append(job.view)
+        self.scheduler.job_arrives(job.view)
         self._await_cancellation(job)
         if self._holds is not None:
             self._holds.take_in()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.compiled.cancellations import Cancellations, new_cancellations
-from workloadkit.simulation.compiled.loop import let_wait, play
+from workloadkit.simulation.compiled.loop import begin_at, let_wait, play
 from workloadkit.simulation.compiled.mechanisms import reacting
 from workloadkit.simulation.compiled.predicting import (
     NO_PREDICTOR,
@@ -143,7 +143,19 @@ class CompiledPolicy:
 
     def play(self, state: State) -> State:
         """Run from the first submission to the end of the last job; return the last state."""
-        return self.run(self.begin(state))[0]
+        if self.rules.begin is None:
+            return self.run(self.begin(state))[0]
+        return self.run(self._begin_at(state, self.rules.begin), self.rules.begin)[0]
+
+    def _begin_at(self, state: State, now: Any) -> State:
+        """Return the state with the jobs that run and wait as the simulation begins."""
+        n_there = int(np.searchsorted(self.workload.submit, now))
+        assert self.workload.begun is not None  # as it begins at a time
+        start = self.workload.begun[:n_there]
+        running = np.flatnonzero(start != state.never)
+        state.first[0] = self.workload.submit[0]
+        begin_at(state, now, start, running[np.lexsort((running, start[running]))])
+        return self.take_over(state, state, 0)
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return further columns of `Schedule.jobs`, by name: a value for each job."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -111,9 +111,9 @@ class OpenUsers:
 
     name: ClassVar[str] = "open"
 
-    def plain(self, workload: Workload) -> list[User]:
+    def plain(self, workload: Workload, begin: Any = None) -> list[User]:
         """Return the users of a workload in plain Python, for one simulation."""
-        return [Replay(workload)]
+        return [Replay(workload, begin)]
 
 
 def is_of_log(behaviour: object) -> bool:
@@ -122,15 +122,26 @@ def is_of_log(behaviour: object) -> bool:
 
 
 class Replay(User):
-    """A user who submits the jobs of all users at their recorded times."""
+    """A user who submits the jobs of all users at their recorded times.
 
-    def __init__(self, workload: Workload) -> None:
+    With a time at which the simulation begins, jobs submitted before it are there, see
+    `Workload.begun`.
+    """
+
+    def __init__(self, workload: Workload, begins: Any = None) -> None:
         super().__init__()
-        self.workload = workload
+        self.workload, self.begins = workload, begins
 
     def begin(self) -> None:
         """Submit every job for its recorded time."""
-        self._at.add_all(self.known_jobs())
+        jobs = self.known_jobs()
+        if self.begins is not None:
+            begun, none = self.workload.begun, never(self.workload.submit.dtype)
+            there = list(islice(jobs, int(np.searchsorted(self.workload.submit, self.begins))))
+            for job, start in zip(there, begun.tolist(), strict=False):
+                job.start = None if start == none else start
+            self._at.begin_at(self.begins, there)
+        self._at.add_all(jobs)
 
     def known_jobs(self) -> Iterator[Job]:
         """Return the jobs, in the order of their submissions."""

@@ -68,6 +68,9 @@ class Rules:
         Outages of users, in the plain-Python engine.
     requeues : bool
         Whether jobs that these stop return to the queue; otherwise they are lost.
+    begin : scalar, optional
+        The time at which the simulation begins, with the jobs submitted before it; see
+        `Workload.begun`. By default the first submission. [s]
     """
 
     machine: int
@@ -78,6 +81,7 @@ class Rules:
     predictor: Any = None
     holds: Sequence[Any] = ()
     requeues: bool = True
+    begin: Any = None
 
 
 def predictor_rng(rules: Rules) -> tuple[np.random.Generator, ...]:
@@ -130,6 +134,9 @@ class Workload:
     leaves : ndarray, optional
         When each job leaves the queue, as it is cancelled, unless it has started; a time after all
         times, see `state.never`, for jobs that ran. None if there are no cancelled jobs. [s]
+    begun : ndarray, optional
+        Start of each job that runs as a simulation begins at `Rules.begin`; a time after all times
+        for others. None if it begins with the first submission. [s]
     """
 
     row: NDArray[np.int64]
@@ -152,6 +159,7 @@ class Workload:
     partition: NDArray[np.int64] | None = None
     tier: NDArray[np.int64] | None = None
     leaves: NDArray | None = None
+    begun: NDArray | None = None
 
     @property
     def tiers(self) -> NDArray[np.int64]:

@@ -289,13 +289,9 @@ class SelfAdaptiveScheduler(Scheduler):
                 scheduler.repartition(n_partitions)
         elif policy == self.policy.policies[self.decisions.present]:
             scheduler.continue_from(present, copies)
-        scheduler.sleep(0)
-        jobs = [*simulation.running]
         simulation.go()
-        jobs += simulation.jobs
-        return self.decisions.mean(
-            [(job.start - job.submit, job.run) for job in jobs if job.end <= until]
-        )
+        ended = [job for job in simulation.jobs if job.end <= until]
+        return self.decisions.mean([(job.start - job.submit, job.run) for job in ended])
 
     def _forecast(self, submitter: User, until: Any) -> Iterator[Job]:
         """Yield the jobs that are assumed to arrive until then."""

@@ -12,7 +12,7 @@ from workloadkit._kernels.compile import by_reference, kernel
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.agenda import is_wake_up, take_due, take_first
-from workloadkit.simulation.compiled.loop import resume
+from workloadkit.simulation.compiled.loop import begin_at
 from workloadkit.simulation.compiled.mechanisms import WAKE_UP, perform_action
 from workloadkit.simulation.compiled.state import (
     OVER,
@@ -152,14 +152,10 @@ class CompiledSelfAdaptive(CompiledPolicy):
         rules = Rules(self.rules.machine, passes=self.rules.passes, hardware=hardware)
         how = compiled_form(candidate, workload, rules)
         window = how.new_state()
-        n_there = state.at.arrived - low
-        window.start[:n_there] = state.start[low : low + n_there]
-        window.first[:], window.at.arrived = state.first, n_there
-        window.at.n_seen = max(state.at.n_seen - low, 0)
-        window.at.n_waiting = waiting_jobs(window).size
-        window.clock[0] = now
         running = running_jobs(state) - low
-        resume(window, running[window.start[running] + workload.estimate[running] > now])
+        goes_on = state.start[low + running] + workload.estimate[running] > now
+        begin_at(window, now, state.start[low : state.at.arrived], running[goes_on])
+        window.first[:], window.at.n_seen = state.first, max(state.at.n_seen - low, 0)
         return window, how
 
     def _jobs_to_simulate(
