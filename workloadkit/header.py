@@ -356,6 +356,14 @@ class Header(Displayed):
         begin, until = (float(match[1]), float(match[2])) if match else (0.0, -1.0)
         return (begin, until) if begin <= until else None
 
+    @property
+    def state_time(self) -> float | None:
+        """The instant of a log that is the state of a queue (StateTime); None in others. [s]."""
+        try:
+            return float(self.get("StateTime") or "")
+        except ValueError:
+            return None
+
     def window_text(self, begin: float, until: float) -> str:
         """Return the value of the label Window, with dates if local time is known.
 

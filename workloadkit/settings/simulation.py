@@ -218,6 +218,16 @@ class OnMachine(MachineSettings, Arriving):
             read=str,
         ),
     ] = None
+    state: Annotated[
+        Any,
+        Setting(
+            help="Begin with the jobs that run and wait in a state: a file of --save-state, or the "
+            "output of `squeue --json`. Jobs of the log submitted later arrive.",
+            more="A path, or a QueueState, as `workloadkit.state_at` returns it.",
+            metavar="FILE",
+            read=str,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

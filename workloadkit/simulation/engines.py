@@ -137,7 +137,7 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
 
     If no prediction depends on jobs that have ended, all are made in advance.
     """
-    predict = _in_advance(rules.predictor)
+    predict = in_advance(rules.predictor)
     if predict is None:
         return _finished(play_compiled(policy, workload, rules), name, rules)
     estimate = predict(workload, *predictor_rng(rules))
@@ -153,7 +153,7 @@ def _plain_predictor(rules: Rules) -> Any:
     return rules.predictor.plain(*predictor_rng(rules))
 
 
-def _in_advance(predictor: Any) -> Any:
+def in_advance(predictor: Any) -> Any:
     """Return a function that predicts for all jobs, unless a subclass overrides another form."""
     forms = {"plain", "compiled", "of_all"}
     newest = next((kind for kind in type(predictor).__mro__ if forms & vars(kind).keys()), object)

@@ -14,6 +14,7 @@ from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Engine
 from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
+from workloadkit.simulation.continuing import check_continuing
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
 from workloadkit.simulation.policies.policy import Policy, draws
@@ -90,6 +91,8 @@ def select_parts(
     settings = replace(settings, overrun=overrun)
     policy, behaviour = _policy(scheduler), _behaviour(users)
     population, predictor = settings.population, _predictor(settings.predictor)
+    if settings.state is not None:
+        check_continuing(policy, behaviour, predictor, settings)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
     if not isinstance(who, Population):  # it makes one for the log
@@ -110,6 +113,8 @@ def select_parts(
     parameters = _parameters(settings, site.procs, site.outages, recorded=recorded, of_log=of_log)
     if site.requests is not None:
         parameters["reservations"] = site.requests.identity
+    if settings.state is not None:
+        parameters["state"] = settings.state.identity
     if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
     predictor = None if _is_request(predictor) else predictor
@@ -125,6 +130,7 @@ def select_parts(
         predictor,
         site.holds,
         settings.interrupted == "requeue",
+        None if settings.state is None or trace is None else trace.header.state_time,
     )
     return SimulationParts(
         trace,
@@ -139,6 +145,7 @@ def select_parts(
             of_any_size=recorded,
             described=site.described,
             reacting=not isinstance(behaviour, OpenUsers),
+            decimals=settings.state is not None and settings.state.has_fractions,
         ),
         site.procs is not None,
         chosen | parameters,
@@ -195,6 +202,7 @@ def _parameters(
         "utility_at",
         "outages",
         "reservations",
+        "state",
         "uncounted",
     ):
         values.pop(name, None)  # parts, exclusions, and settings recorded in another form

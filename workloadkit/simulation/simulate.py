@@ -15,6 +15,7 @@ from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
+from workloadkit.simulation.continuing import begun_with_state, with_begun
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -78,6 +79,8 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
+    if parts.rules.begin is not None:
+        workload = with_begun(workload, trace)
     play = _serve_log(parts, settings, trace, that_wait(workload))
     return trace, unscaled, without_cancelled(play, workload)
 
@@ -276,7 +279,7 @@ def simulate(
     >>> simulate(trace, "easy", procs=4).jobs["start"].tolist()
     [0, 10, 2]
     """
-    asked = Simulate.of(settings, keywords)
+    trace, asked = begun_with_state(trace, Simulate.of(settings, keywords))
     if trace is not None:
         check_trace(trace)
         trace = counted_log(trace, asked)

@@ -22,6 +22,7 @@ OF_SCHEDULERS = {
     "metasystem": "metasystems in the compiled engine",
     "queue order": "starts in a metasystem that follow from the order of the queue",
     "benchmark": "entries of the benchmark by default",
+    "state": "simulations that begin with running and waiting jobs",
 }
 
 #: What `check` proves of the schedules of schedulers that support it.

@@ -24,6 +24,7 @@ from workloadkit.simulation.check.feasible import (
     no_processor_is_used_twice,
     none_starts_early,
     other_fields_are_the_logs,
+    state_goes_on,
     stopped_runs_come_first,
     submit_times_are_the_logs,
     with_stopped_runs,
@@ -167,6 +168,8 @@ def _claims(subject: Subject) -> Iterator[ScheduleClaim]:
     yield other_fields_are_the_logs(subject.trace, workload, schedule, at, changing)
     yield starts
     yield none_starts_early(listed)
+    if workload.begun is not None and all_there.verdict == starts.verdict == "proved":
+        yield state_goes_on(workload, listed, at, asked.state.time)
     machine, shutdowns = subject.machine, subject.shutdowns
     yield no_processor_is_used_twice(runs, machine, shutdowns, subject.is_recorded)
     if stopped.size:

@@ -21,7 +21,7 @@ from workloadkit.simulation.check.verdicts import (
 )
 from workloadkit.simulation.machine.shutdowns import Shutdown, UserOutage
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.workload import Workload
+from workloadkit.simulation.workload import Workload, never
 from workloadkit.trace import Trace
 
 
@@ -210,9 +210,9 @@ def submit_times_are_the_logs(
 def every_job_starts(listed: Listed) -> ScheduleClaim:
     """Check that all starts are known."""
     text = "every job starts"
-    never = np.flatnonzero(~np.isfinite(listed.start))
-    if never.size:
-        return refuted(text, f"the wait of job {listed.job[never[0]]} is unknown", never.size)
+    waits = np.flatnonzero(~np.isfinite(listed.start))
+    if waits.size:
+        return refuted(text, f"the wait of job {listed.job[waits[0]]} is unknown", waits.size)
     return ScheduleClaim(text, "proved", plural(listed.job.size, "job"))
 
 
@@ -228,6 +228,33 @@ def none_starts_early(listed: Listed) -> ScheduleClaim:
     known = np.isfinite(listed.start)
     waiting = int((listed.start[known] > listed.submit[known]).sum())
     return ScheduleClaim(text, "proved", f"{waiting:,} waited")
+
+
+def state_goes_on(
+    workload: Workload, listed: Listed, at: NDArray[np.int64], begin: float
+) -> ScheduleClaim:
+    """Check that jobs which run in the state keep their starts, and no other starts before it.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs of the log, of which some have begun.
+    listed : Listed
+    at : ndarray of int64
+        Place of each job of the log in the schedule.
+    begin : float
+        The instant of the state. [s]
+    """
+    text = "running jobs keep their starts, and all others start after the state"
+    assert workload.begun is not None  # as there is a state
+    start, runs = listed.start[at], workload.begun != never(workload.begun.dtype)
+    wrong = np.flatnonzero(np.where(runs, start != workload.begun, start < begin))
+    if wrong.size:
+        i = wrong[0]
+        should = f"started at {seconds(workload.begun[i])}" if runs[i] else "waits"
+        why = f"job {workload.job[i]} starts at {seconds(start[i])}; in the state it {should}"
+        return refuted(text, why, wrong.size)
+    return ScheduleClaim(text, "proved", f"{int(runs.sum()):,} ran")
 
 
 def with_stopped_runs(

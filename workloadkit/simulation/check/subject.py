@@ -22,6 +22,7 @@ from workloadkit.simulation.check.replaying.predictions import (
     proof_of,
     why_not_repeated,
 )
+from workloadkit.simulation.continuing import begun_with_state, with_begun
 from workloadkit.simulation.machine.described import Described
 from workloadkit.simulation.machine.shutdowns import Shutdown, settle
 from workloadkit.simulation.policies.policy import Policy
@@ -130,6 +131,12 @@ def subject_of(
     """Read the settings, and derive the jobs from the log."""
     said = recorded_in(trace, schedule)
     asked, taken = _asked(schedule, said, settings, keywords)
+    if asked.state is None and "state" in said:
+        begins = f"is not given, and the schedule begins with {said['state']}; give it"
+        raise ParameterError("state", begins)
+    whole_log, asked = begun_with_state(trace, asked)
+    assert whole_log is not None  # as the log is given
+    trace = whole_log
     hardware = _described(trace, schedule, asked)
     if hardware is None:
         trace = counted_log(trace, asked)
@@ -154,11 +161,15 @@ def subject_of(
     )
     trace = as_workload.scaled(trace)
     whole, outages = as_workload.of(trace), asked.outages
+    if asked.state is not None:
+        whole = with_begun(whole, trace)
     every = that_wait(whole)
     ran = that_ran(every)
     predictions, unknown = _predictions(predictor, asked.rng, every)
     if hardware is None and "machine" in said:
         unknown = f"the schedule is of the machine {said['machine']}, which was not given"
+    if asked.state is not None:
+        unknown = "the schedule begins with a state, so passes are not repeated"
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     requests = asked.reservations

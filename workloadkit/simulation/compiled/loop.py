@@ -186,7 +186,7 @@ def begin_at(state: State, now: Any, start: NDArray, running: NDArray[np.int64])
     state.start[: start.size] = start
     state.clock[0] = now
     state.at.arrived = state.at.n_seen = start.size
-    state.at.n_waiting = np.count_nonzero(start == state.never)
+    state.at.n_waiting = int(np.count_nonzero(start == state.never))
     _resume(state, running)
 
 

@@ -63,7 +63,9 @@ class Ahead(Simulation):
             hardware, scheduler, [coming], passes=passes, rng=rng, utility_at=utility_at
         )
         self.first = other.first
-        there = sorted((*other.scheduler.running, *other.scheduler.queue), key=attrgetter("arrival"))
+        there = sorted(
+            (*other.scheduler.running, *other.scheduler.queue), key=attrgetter("arrival")
+        )
         records = {job: planned_copy(job, coming) for job in there}
         for job, record in records.items():
             record.start = job.start

@@ -275,7 +275,7 @@ class Simulation:
         self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
     def _enter(self, job: Job) -> None:
-        """Number and plan a job that arrives."""
+        """Give a job that arrives its number and its plan."""
         if self.first is None:
             self.first = job.submit
         job.arrival = len(self.jobs)

@@ -65,7 +65,7 @@ class Lookahead:
 
     name: ClassVar[str] = "lookahead"
     supports: ClassVar = supporting(
-        "each pass", "parts", "benchmark", without=("machines", "nodes")
+        "each pass", "parts", "benchmark", "state", without=("machines", "nodes")
     )
     repeated_as: ClassVar[str] = "Looking"
 

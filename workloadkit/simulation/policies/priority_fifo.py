@@ -111,7 +111,7 @@ class PriorityFifo(QueuePriority, SettledOrder):
     """
 
     name: ClassVar[str] = "priority-fifo"
-    supports: ClassVar = supporting("each pass", "parts", "queue order", "benchmark")
+    supports: ClassVar = supporting("each pass", "parts", "queue order", "benchmark", "state")
     order: ClassVar[str] = "urgency"
 
     queues: str = ""

@@ -32,6 +32,7 @@ class RecordedSchedule:
 
     name: ClassVar[str] = "recorded"
     supports: ClassVar = supporting("recorded starts", base=())
+    memory: ClassVar[str] = "the recorded starts"
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

@@ -33,7 +33,7 @@ class Selective:
     """
 
     name: ClassVar[str] = "selective"
-    supports: ClassVar = supporting("each pass", "reservations", "benchmark")
+    supports: ClassVar = supporting("each pass", "reservations", "benchmark", "state")
     repeated_as: ClassVar[str] = "Selecting"
     reservations: ClassVar[float] = inf
 

@@ -183,7 +183,8 @@ class Schedule(Displayed):
     def counted(self) -> NDArray[np.bool_]:
         """Whether the metrics include a job, shape (n_jobs,).
 
-        They exclude warm-up, cool-down and the jobs of `uncounted` users.
+        They exclude warm-up, cool-down, the jobs of `uncounted` users, and those that ran already
+        in the state with which the simulation began.
 
         Raises
         ------
@@ -215,10 +216,16 @@ class Schedule(Displayed):
         return self.saturation.saturated
 
     @property
+    def begin(self) -> float | None:
+        """The instant of the state with which the simulation began; None without one. [s]."""
+        return None if self.workload.begun is None else self.source.header.state_time
+
+    @property
     def span(self) -> tuple[float, float]:
-        """First submission and last end of the included jobs. [s]."""
+        """First submission, or the `begin`, and last end of the included jobs. [s]."""
         jobs = self.served
-        return float(jobs.submit[0]), float((jobs.submit + jobs.wait + jobs.run).max())
+        begin = float(jobs.submit[0]) if self.begin is None else self.begin
+        return begin, float((jobs.submit + jobs.wait + jobs.run).max())
 
     @cached_property
     def window(self) -> tuple[float, float]:
@@ -226,7 +233,8 @@ class Schedule(Displayed):
 
         It is that of the submissions, see `workloadkit.metrics.submission_window`, of the included
         jobs that were recorded in the log's window. If users submit jobs up to the end of a
-        simulated period, it ends there, less the cool-down.
+        simulated period, it ends there, less the cool-down. It begins with the `begin`, if there is
+        one, and ends with the last end then if no job arrives later.
         """
         from workloadkit.simulation.schedule.aggregates import window_of
 
@@ -308,7 +316,8 @@ class Schedule(Displayed):
     @cached_property
     def recorded(self) -> dict[str, float]:
         """Recorded service of the included jobs, by names of `describe`; empty if unknown."""
-        if "population" in self.parameters or self.parameters.get("scheduler") == "recorded":
+        of_log = not {"population", "state"} & self.parameters.keys()
+        if not of_log or self.parameters.get("scheduler") == "recorded":
             return {}
         from workloadkit.simulation.schedule.calibration import as_recorded
 

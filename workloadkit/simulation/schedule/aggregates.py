@@ -26,6 +26,7 @@ from workloadkit.simulation.schedule.productivity import (
     arrival_sessions,
     measure_productivity,
 )
+from workloadkit.simulation.workload import never
 from workloadkit.utility import start_value
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ def counted_jobs(schedule: "Schedule") -> NDArray[np.bool_]:
             raise WorkloadError(
                 f"{schedule.source.name}: all jobs that would count are of the "
                 f"{plural(len(schedule.uncounted), 'uncounted user')}"
+            )
+    if (begun := schedule.workload.begun) is not None:
+        counted &= begun == never(begun.dtype)
+        if not counted.any():
+            raise WorkloadError(
+                f"{schedule.source.name}: no job waits in the state or arrives later"
             )
     return counted
 
@@ -91,7 +98,11 @@ def window_of(schedule: "Schedule") -> tuple[float, float]:
     inside = _in_window(schedule)[schedule.counted]
     if inside.any() and not inside.all():
         jobs = jobs.take(inside)
-    return metrics.submission_window(jobs.submit, jobs.submit + jobs.wait + jobs.run)
+    ends = jobs.submit + jobs.wait + jobs.run
+    if schedule.begin is None:
+        return metrics.submission_window(jobs.submit, ends)
+    later = jobs.submit > schedule.begin
+    return schedule.begin, float((jobs.submit[later] if later.any() else ends).max())
 
 
 def productivity_of(schedule: "Schedule") -> Productivity:

@@ -17,7 +17,7 @@ from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBeha
 from workloadkit.trace import Trace
 
 #: Parts that a schedule identifies but does not contain.
-FILES = ("outages", "machine", "reservations")
+FILES = ("outages", "machine", "reservations", "state")
 
 #: Settings that a schedule records under another name.
 _NAMES = {"scheduler": "policy", "seed": "rng"}

@@ -137,6 +137,7 @@ class Replay(User):
         jobs = self.known_jobs()
         if self.begins is not None:
             begun, none = self.workload.begun, never(self.workload.submit.dtype)
+            assert begun is not None  # as the simulation begins at a time
             there = list(islice(jobs, int(np.searchsorted(self.workload.submit, self.begins))))
             for job, start in zip(there, begun.tolist(), strict=False):
                 job.start = None if start == none else start

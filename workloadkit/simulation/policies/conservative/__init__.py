@@ -68,6 +68,7 @@ class Conservative:
     supports: ClassVar = supporting(
         *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
     )
+    memory: ClassVar[str] = "the reserved starts of waiting jobs"
     repeated_as: ClassVar[str] = "Keeping"
     reservations: ClassVar[float] = inf
 

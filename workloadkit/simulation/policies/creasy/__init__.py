@@ -43,7 +43,7 @@ class Creasy(Backfilling):
     """
 
     name: ClassVar[str] = "creasy"
-    supports: ClassVar = supporting("each pass", "parts", "benchmark")
+    supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")
 
     alpha: float = 6000.0
 

@@ -34,7 +34,7 @@ class SettledOrder(Backfilling):
 
     name: ClassVar[str]
     supports: ClassVar[frozenset[str]] = supporting(
-        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
+        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark", "state")
     )
 
     #: Name of the order of the queue, in `workloadkit.simulation.orders.SETTLED`.

@@ -84,6 +84,7 @@ class Genetic(QueuePriority):
 
     name: ClassVar[str] = "genetic"
     supports: ClassVar = supporting("no empty machine", "parts", without=("nodes",))
+    memory: ClassVar[str] = "the random numbers that were drawn"
     draws: ClassVar[bool] = True
 
     window: int = 50

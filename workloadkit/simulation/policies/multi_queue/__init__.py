@@ -49,6 +49,7 @@ class MultiQueue:
     supports: ClassVar = supporting(
         "no empty machine", "benchmark", without=("nodes", "outages of users")
     )
+    memory: ClassVar[str] = "the estimates of last week's jobs, which define the partitions"
 
     partitions: int = 4
 

@@ -80,7 +80,7 @@ class Order(Backfilling):
     """
 
     name: ClassVar[str] = "order"
-    supports: ClassVar = supporting("each pass", "parts")
+    supports: ClassVar = supporting("each pass", "parts", "state")
 
     score: str | Callable[..., Any] = "submit"
     backfill: str | Callable[..., Any] = "same"
@@ -107,6 +107,12 @@ class Order(Backfilling):
     def overtaking(self) -> Overtaking:
         """The rule by which jobs may overtake."""
         return rule_of(self)
+
+    @property
+    def memory(self) -> str:
+        """What decides starts and is not in a state."""
+        follows = any(isinstance(each, Score) and each.follows_users for each in self.scores)
+        return "the work of users that has started" if follows else ""
 
     @cached_property
     def scores(self) -> tuple[Score, Score | str]:
@@ -162,7 +168,7 @@ class NamedScore(AnotherOrder, Backfilling):
     """The common part of orders with names; parameters are those of `Order`."""
 
     name: ClassVar[str]
-    supports: ClassVar = supporting("each pass", "parts", "benchmark")
+    supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")
 
     #: The expression.
     score: ClassVar[str]

@@ -86,6 +86,7 @@ class SelfAdaptive:
 
     name: ClassVar[str] = "self-adaptive"
     supports: ClassVar = supporting(without=("nodes", "outages of users", "adaptation"))
+    memory: ClassVar[str] = "the service of last week's jobs, and the selected policy"
 
     threshold: float = 10.0
     weeks: int = 1

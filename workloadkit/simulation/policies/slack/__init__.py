@@ -75,6 +75,7 @@ class Slack(QueuePriority):
     supports: ClassVar = supporting(
         "each pass", "parts", "benchmark", without=("nodes", "outages of users")
     )
+    memory: ClassVar[str] = "the promised starts of waiting jobs"
     repeated_as: ClassVar[str] = "Slacking"
 
     factor: float = 1.0

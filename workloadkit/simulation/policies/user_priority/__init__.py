@@ -52,7 +52,7 @@ class UserPriority(Backfilling):
     """
 
     name: ClassVar[str] = "user-priority"
-    supports: ClassVar = supporting("each pass", "parts", "benchmark")
+    supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")
 
     alpha_user: float = 0.5
     by: str = "load"
@@ -65,6 +65,11 @@ class UserPriority(Backfilling):
                 f"scheduler {self.name}: alpha_user is {self.alpha_user}; it must be from 0 to 1"
             )
         check_choice(f"scheduler {self.name}: by", self.by, By)
+
+    @property
+    def memory(self) -> str:
+        """What decides starts and is not in a state."""
+        return "the latest submissions of users" if self.by == "recency" else ""
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""

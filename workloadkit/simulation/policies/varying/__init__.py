@@ -49,7 +49,7 @@ class InVaryingOrder(Backfilling):
     """
 
     name: ClassVar[str]
-    supports: ClassVar = supporting("each pass", "reservations", "parts", "benchmark")
+    supports: ClassVar = supporting("each pass", "reservations", "parts", "benchmark", "state")
 
     #: Name of the order of the queue.
     order: ClassVar[str]

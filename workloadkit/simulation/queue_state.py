@@ -1,0 +1,256 @@
+"""The state of a queue: the jobs that run and wait at an instant, from which simulations begin.
+
+A state holds what happened before its instant and nothing of the instant itself. So a job that was
+submitted before it and has not started before it waits; one that started before it and has not
+ended before it runs, also if it ends at this very instant. All events of the instant (ends, then
+submissions, then a pass) belong to the simulation that begins with the state. A simulation that is
+cut this way continues as if it had not been cut.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.display import Displayed
+from workloadkit.errors import (
+    ParameterError,
+    WorkloadError,
+    check_number,
+    plural,
+    quoted,
+)
+from workloadkit.fields import NAMES
+from workloadkit.io.formats import looks_like, read_native, write_log
+from workloadkit.io.slurm_json.state import listed_state
+from workloadkit.provenance import as_note, noted, provenance
+from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.workload.from_log import are_whole, cancelled_in_queue
+from workloadkit.trace import Columns, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class QueueState(Displayed):
+    """The jobs that run and wait at an instant.
+
+    Parameters
+    ----------
+    log : Trace
+        These jobs. Those that run have a wait, and so a start; those that wait have none. Jobs
+        that will be cancelled while they wait have a wait, but no run time. The header contains
+        the instant as ``StateTime``.
+
+    Notes
+    -----
+    Run times are known where the state is that of a log or a simulation; schedulers do not see
+    them. The state of a real queue has requested times in their place.
+    """
+
+    log: Trace
+
+    @property
+    def time(self) -> float:
+        """The instant, in seconds of the log. [s]."""
+        time = self.log.header.state_time
+        assert time is not None  # as was checked
+        return time
+
+    @cached_property
+    def start(self) -> NDArray[np.float64]:
+        """Start of each job of `log`, NaN for those that wait, shape (n_jobs,). [s]."""
+        wait = self.log.column("wait")
+        begun = self.log.ran & (wait >= 0)  # False for NaN
+        return np.where(begun, self.log.column("submit") + wait, np.nan)
+
+    @property
+    def running(self) -> "pd.DataFrame":
+        """The running jobs: `job user procs submit start elapsed requested_time`. Times in s."""
+        return self.to_frame()[~np.isnan(self.start)].reset_index(drop=True)
+
+    @property
+    def waiting(self) -> "pd.DataFrame":
+        """The waiting jobs, with the same columns; they have no start and nothing elapsed."""
+        return self.to_frame()[np.isnan(self.start)].reset_index(drop=True)
+
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        columns = {name: self.log.column(name) for name in ("job", "user", "procs", "submit")}
+        elapsed = self.time - self.start
+        more = {"requested_time": self.log.column("requested_time")}
+        return pd.DataFrame(columns | {"start": self.start, "elapsed": elapsed} | more)
+
+    def _summary(self) -> str:
+        return f"{self.log.name!r}, {self.words}"
+
+    @property
+    def identity(self) -> str:
+        """The state, as a schedule records it."""
+        return f"{self.log.name} ({self.log.identity})"
+
+    @property
+    def has_fractions(self) -> bool:
+        """Whether running jobs started at fractions of a second."""
+        return not are_whole(self.start[~np.isnan(self.start)])
+
+    @property
+    def words(self) -> str:
+        """The instant and the numbers of jobs, in words."""
+        runs = int((~np.isnan(self.start)).sum())
+        waits = self.log.n_jobs - runs
+        jobs = f"{plural(runs, 'job runs', 'jobs run')} and {waits:,} wait{'s' * (waits == 1)}"
+        return f"second {self.time:.15g}, {jobs}"
+
+
+def state_at(log: Trace | Schedule, time: float) -> QueueState:
+    """Return the state of a log or a simulation: the jobs that run and wait at an instant.
+
+    The instant is that of the first event at or after `time`: a submission, a start or an end. The
+    state holds what happened before it; between `time` and it nothing happens.
+
+    Parameters
+    ----------
+    log : Trace or Schedule
+        A log with recorded waits, or a simulation.
+    time : float
+        In seconds of the log. [s]
+
+    Returns
+    -------
+    QueueState
+
+    Raises
+    ------
+    ParameterError
+        If `time` is not a finite number.
+    WorkloadError
+        If a job that ran has no known wait, if outages stopped jobs of the simulation, or if the
+        simulation begins after `time`.
+
+    Examples
+    --------
+    >>> columns = {"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]}
+    >>> log = Trace.from_columns({**columns, "wait": [0, 9, 0]})
+    >>> state = state_at(log, 5)  # the next event: job 3 ends
+    >>> state.time, state.running["job"].tolist(), state.waiting["job"].tolist()
+    (7.0, [1, 3], [2])
+    """
+    check_number("time", time)
+    if not np.isfinite(time):
+        raise ParameterError("time", f"is {time}; give a finite number")
+    trace = log if isinstance(log, Trace) else _simulated(log, time)
+    submit, wait, run = (trace.column(name) for name in ("submit", "wait", "run"))
+    ran, leaves = trace.ran, cancelled_in_queue(trace)
+    unknown = ran & ~(wait >= 0)
+    if unknown.any():
+        jobs = plural(int(unknown.sum()), "job that ran has", "jobs that ran have")
+        raise WorkloadError(
+            f"{trace.name}: {jobs} no known wait, first job {trace.column('job')[unknown][0]}: "
+            "who ran and who waited cannot be told; simulate the log, and take that state"
+        )
+    start = np.where(ran | leaves, submit + wait, np.nan)
+    end = np.where(ran, start + run, start)  # NaN for jobs that are in neither case
+    events = np.concatenate((submit[ran | leaves], start, end))
+    now = min(events[events >= time], default=float(time))
+    there = (submit < now) & (end >= now)  # False for NaN
+    if not isinstance(log, Trace) and log.cancelled is not None:  # they ran for a moment
+        began = log.cancelled.workload.job[log.cancelled.start < now]
+        there &= ~(leaves & np.isin(trace.column("job"), began))
+    rows = np.flatnonzero(there)
+    made = _with_waits(trace.take(rows), np.where(start < now, wait, np.nan), rows)
+    note = as_note(provenance(trace, time=f"{now:.15g}"))
+    header = trace.header.without("StateTime").without("Window").with_jobs(rows.size)
+    made = noted(made, header.appended(("StateTime", f"{now:.15g}")), "state", note)
+    return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
+
+
+def _with_waits(taken: Trace, wait: NDArray[np.float64], rows: NDArray[np.int64]) -> Trace:
+    """Return the jobs of a state, with waits of those that run or will be cancelled."""
+    known = np.where(cancelled_in_queue(taken), taken.column("wait"), wait[rows])
+    jobs = {name: taken.column(name) for name in NAMES} | {"wait": known}
+    return taken.replaced(jobs=Columns(jobs), bursts=taken.bursts.iloc[:0])
+
+
+def _simulated(schedule: Schedule, time: float) -> Trace:
+    """Return the log of a simulation, if its starts are all that there is to know."""
+    if "interruptions" in schedule.columns and np.any(schedule.columns["interruptions"]):
+        raise WorkloadError(
+            f"{schedule.source.name}: outages stopped jobs of this simulation: of these the last "
+            "start alone is known, and not the state before"
+        )
+    if schedule.begin is not None and time < schedule.begin:
+        raise WorkloadError(
+            f"{schedule.source.name}: the simulation begins with the state of second "
+            f"{schedule.begin:.15g}: it has none of second {time:.15g}"
+        )
+    return schedule.trace()
+
+
+def write_state(state: QueueState, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """Write a state as a log, in the format of the file's name; return the files written.
+
+    It is a log of the running and waiting jobs: in SWF, those that wait have -1 as wait time.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be written.
+    """
+    return write_log(state.log, path)
+
+
+def read_state(source: str | os.PathLike[str]) -> QueueState:
+    """Read a state: as `write_state` wrote it, or the output of ``squeue --json``.
+
+    Jobs of `squeue` are assumed to run for their requested times. Those that have exceeded them,
+    and those that are completing, end at the instant of the state. It is the second after that in
+    which Slurm printed it (``last_update``), or else after the latest submission or start. Elements
+    of job arrays that wait in one record are jobs of their own. Suspended jobs run.
+
+    Parameters
+    ----------
+    source : str or path
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read.
+    WorkloadError
+        If it is no state, or jobs of `squeue` have no processors, requested time or submit time.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> log = Trace.from_columns({"submit": [0, 1], "run": [9, 9], "procs": [4, 4], "wait": [0, 8]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_state(state_at(log, 5), f"{folder}/state.swf")
+    ...     read_state(files[0]).waiting["job"].tolist() if files else None
+    """
+    if looks_like(source) == "slurm-json":
+        return QueueState(listed_state(source))
+    log = read_native(source)
+    time = log.header.state_time
+    if time is None or not np.isfinite(time):
+        text = log.header.get("StateTime")
+        what = "no StateTime" if text is None else f"StateTime {quoted(text)}"
+        raise WorkloadError(
+            f"{log.name}: the header has {what}: it is not a state of a queue, such as "
+            "simulate --save-state writes"
+        )
+    state = QueueState(log)
+    late = log.column("submit") >= time
+    late |= state.start >= time  # False for NaN
+    late |= state.start + log.column("run") < time
+    if late.any():
+        raise WorkloadError(
+            f"{log.name}: job {log.column('job')[late][0]} is not of the state at {time:.15g} s: "
+            "it is submitted or starts later, or has ended before"
+        )
+    return state
