@@ -100,6 +100,10 @@ from .simulation import schedulers as schedulers
 from .simulation import users as users
 from .simulation.check import check_schedule as check_schedule
 from .simulation.check.violations import violations as violations
+from .simulation.queue_state import QueueState as QueueState
+from .simulation.queue_state import read_state as read_state
+from .simulation.queue_state import state_at as state_at
+from .simulation.queue_state import write_state as write_state
 from .simulation.schedule import Schedule as Schedule
 from .simulation.simulate import simulate as simulate
 from .simulation.stepping import SteppedSimulation as SteppedSimulation

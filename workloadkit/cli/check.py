@@ -59,8 +59,8 @@ def check(
 
     if str(trace) == str(schedule) == "-":
         raise typer.BadParameter("the log and the schedule cannot both be standard input")
-    files = (settings.outages, settings.machine, settings.reservations, settings.allocations)
-    check_outputs(json=json, inputs=[trace, schedule, *files])
+    files = (settings.outages, settings.machine, settings.reservations)
+    check_outputs(json=json, inputs=[trace, schedule, settings.state, settings.allocations, *files])
     log, made = load(trace, strict=strict), load(schedule, strict=strict, whole=True)
     with progress(f"checking {made.name}"):
         report = wk.check_schedule(log, made, **given)

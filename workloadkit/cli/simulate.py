@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,9 +21,11 @@ from workloadkit.cli.common import (
     log_option,
     report_estimates,
     report_unit,
+    report_written,
     write_json,
     write_log,
 )
+from workloadkit.cli.common import duration as seconds_of
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError
@@ -31,6 +34,7 @@ from workloadkit.settings import Simulate
 if TYPE_CHECKING:
     from workloadkit.analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
+    from workloadkit.simulation.queue_state import QueueState
     from workloadkit.units import UnitWords
 
 EXAMPLES = """
@@ -108,6 +112,15 @@ def simulate(
             help="Write the nodes of each job, with --machine.",
         ),
     ] = None,
+    save_state: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            metavar="TIME FILE",
+            show_default=False,
+            rich_help_panel=RARE,
+            help="Write the jobs that run and wait at the first event from TIME on, for --state.",
+        ),
+    ] = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users it serves.
@@ -122,8 +135,11 @@ def simulate(
         raise ParameterError(
             f"give one --scheduler, not {', '.join(scheduler)}; `workloadkit sweep` takes several"
         )
-    files = (settings.outages, settings.machine, settings.reservations)
-    check_outputs(gantt, queue, log=output, table=allocations, json=json, inputs=[trace, *files])
+    files = (settings.outages, settings.machine, settings.reservations, settings.state)
+    cut, state_file = (seconds_of(save_state[0]), save_state[1]) if save_state else (0.0, None)
+    others = gantt, queue, state_file
+    check_outputs(*others, log=output, table=allocations, json=json, inputs=[trace, *files])
+    check_outputs(log=state_file)
     if allocations and settings.machine is None:
         raise ParameterError("--allocations requires --machine")
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
@@ -137,7 +153,10 @@ def simulate(
     if skip_rare and who != "open":
         raise ParameterError("--skip-rare is for users who submit by their timestamps")
     load_factor = 1.0 if factor is None else factor
-    log = None if who == "synthetic" else load(trace, strict=strict)
+    alone = settings.state is not None and trace is None
+    log = None if alone or who == "synthetic" else load(trace, strict=strict)
+    if settings.state is not None:
+        settings = replace(settings, state=_read_state(settings.state))
     population: Any = "recorded"
     if resampled and who == "reacting":
         population = wk.populations.Resampled(weeks=weeks, load=load_factor, pause=not no_pause)
@@ -150,7 +169,8 @@ def simulate(
     rare = wk.rare_users(log) if skip_rare and log is not None else ()
     if skip_rare and log is not None and not len(rare):
         write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
-    with progress(f"simulating {log.name if log is not None else users}"):
+    what = settings.state.log.name if alone else users
+    with progress(f"simulating {log.name if log is not None else what}"):
         schedule = wk.simulate(
             log,
             policy,
@@ -165,6 +185,9 @@ def simulate(
     _warn(schedule, settings, resampled=resampled)
     if output:
         write_log(schedule.trace(), output)
+    if state_file:
+        state = wk.state_at(schedule, cut)
+        report_written(state_file, wk.write_state(state, state_file), state.words)
     if allocations:
         write_allocations(schedule.runs, allocations)
         note(f"wrote {allocations}")
@@ -174,6 +197,16 @@ def simulate(
         _draw(schedule, gantt, queue)
     if "-" not in (str(output), str(json)):
         _show(schedule, use)
+
+
+def _read_state(path: str) -> "QueueState":
+    """Read a state; report what it holds, and what is assumed of it."""
+    import workloadkit as wk
+
+    state = wk.read_state(path)
+    for words in (state.words, *state.assumed):
+        note(f"{state.log.name}: {words}")
+    return state
 
 
 def _use(schedule: "Schedule") -> "MachineUse | None":
@@ -193,6 +226,9 @@ def _warn(schedule: "Schedule", settings: Simulate, *, resampled: bool) -> None:
         write_message(f"warning: --seed makes no difference to {_chosen(schedule)}")
     if settings.utility_at != "turnaround" and schedule.workload.utilities is None:
         write_message("warning: --utility-at makes no difference: no job has a utility function")
+    for words in schedule.source.header.get_all("Note"):
+        if settings.state is not None and words.startswith("jobs submitted before the state"):
+            note(f"{schedule.source.name}: {words}")
     if resampled and schedule.saturated:
         write_message(
             f"warning: {schedule.source.name} saturates the machine: the waiting work grows by "

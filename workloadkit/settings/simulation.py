@@ -226,6 +226,7 @@ class OnMachine(MachineSettings, Arriving):
             more="A path, or a QueueState, as `workloadkit.state_at` returns it.",
             metavar="FILE",
             read=str,
+            rare=True,
         ),
     ] = None
 

@@ -67,7 +67,7 @@ def continued(trace: Trace | None, state: QueueState) -> Trace:
         order = np.argsort(made.column("submit"), kind="stable")
         made = made.take(order).replaced(name=trace.name)
         gone = f"{trace.n_jobs - arrives.size} of {trace.n_jobs}"
-        note = f"jobs of {trace.name} submitted before the state, left out: {gone}"
+        note = f"jobs submitted before the state, left out: {gone}"
         made = made.replaced(header=header.appended(("Note", note)).with_jobs(made.n_jobs))
     if not made.n_jobs:
         raise WorkloadError(f"{state.log.name}: no job runs or waits, and none arrives later")
@@ -165,8 +165,9 @@ def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simu
     if predictor is not None and not _has_no_memory(predictor):
         what = "a state does not hold the jobs that have ended, from which it predicts"
         raise ParameterError("predictor", f"{name_of(predictor)}: {what}")
-    memory = getattr(policy, "memory", "" if supports(policy, "state") else "what it remembers")
-    if memory:
+    memory = getattr(policy, "memory", "")
+    if memory or not supports(policy, "state"):
+        memory = memory or "what it remembers"
         who = f"scheduler {name_of(policy)}"
         raise ParameterError(f"{who}: a state of running and waiting jobs does not hold {memory}")
 

@@ -91,6 +91,12 @@ class QueueState(Displayed):
         return f"{self.log.name!r}, {self.words}"
 
     @property
+    def assumed(self) -> list[str]:
+        """What is assumed of the jobs of a real queue."""
+        notes = self.log.header.get_all("Note")
+        return [note.removeprefix("assumed: ") for note in notes if note.startswith("assumed: ")]
+
+    @property
     def identity(self) -> str:
         """The state, as a schedule records it."""
         return f"{self.log.name} ({self.log.identity})"
@@ -233,7 +239,7 @@ def read_state(source: str | os.PathLike[str]) -> QueueState:
     ...     files = write_state(state_at(log, 5), f"{folder}/state.swf")
     ...     read_state(files[0]).waiting["job"].tolist() if files else None
     """
-    if looks_like(source) == "slurm-json":
+    if looks_like(source) == "slurm_json":
         return QueueState(listed_state(source))
     log = read_native(source)
     time = log.header.state_time

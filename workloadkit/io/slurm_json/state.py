@@ -54,7 +54,9 @@ def listed_state(source: Source) -> Trace:
     procs = table["procs"].to_numpy()
     notes = _notes(int(runs.sum()), int((runs & (start + requested < now)).sum()))
     entries = [("UnixStartTime", f"{origin:.0f}"), ("StateTime", f"{now - origin:.15g}")]
-    header = Header(("; Version: 2.2",)).appended(*entries, *(("Note", note) for note in notes))
+    header = Header(("; Version: 2.2",)).appended(
+        *entries, *(("Note", f"assumed: {note}") for note in notes)
+    )
     trace = Trace.from_columns(
         {**jobs, "procs": procs, "requested_procs": procs}, header=header, name=name
     )
