@@ -221,9 +221,9 @@ class OnMachine(MachineSettings, Arriving):
     state: Annotated[
         Any,
         Setting(
-            help="Begin with the jobs that run and wait in a state: a file of --save-state, or the "
-            "output of `squeue --json`. Jobs of the log submitted later arrive.",
-            more="A path, or a QueueState, as `workloadkit.state_at` returns it.",
+            help="Begin with the jobs that run and wait in a state: a file of --save-state, or of "
+            "`squeue --json`. Jobs of the log submitted later arrive.",
+            more="In Python also a QueueState, as `workloadkit.state_at` returns it.",
             metavar="FILE",
             read=str,
             rare=True,

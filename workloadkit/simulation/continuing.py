@@ -163,8 +163,8 @@ def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simu
     if not isinstance(behaviour, OpenUsers) or settings.population != "recorded":
         raise ParameterError("state", "is for users who submit by the timestamps of a log")
     if predictor is not None and not _has_no_memory(predictor):
-        what = "a state does not hold the jobs that have ended, from which it predicts"
-        raise ParameterError("predictor", f"{name_of(predictor)}: {what}")
+        what = "a state does not hold what it predicts of the jobs; plan with requested times"
+        raise ParameterError(f"predictor {name_of(predictor)}: {what}")
     memory = getattr(policy, "memory", "")
     if memory or not supports(policy, "state"):
         memory = memory or "what it remembers"
