@@ -161,6 +161,8 @@ def test_commands_print_what_is_shown(page, run, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", with_blocks_of("python"))
 def test_code_prints_what_is_shown_below_it(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name, text in files_of(page).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     for (kind, code), (below, text) in pairwise([*blocks_of(page), ("", "")]):
         if kind == "python":
             main = ModuleType("__main__")

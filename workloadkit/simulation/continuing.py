@@ -157,6 +157,8 @@ def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simu
         if name != "scale_machine" and name in settings.changed:
             why = f"and {parameter(name)}: the jobs of a state are as they are"
             raise ParameterError("state", why)
+    if settings.unit != "procs":
+        raise ParameterError("state", f"and {parameter('unit')}: a state counts processors")
     if settings.passes == "event":
         why = f"and {parameter('passes')}: a state does not hold in which order jobs started"
         raise ParameterError("state", why)
