@@ -173,7 +173,7 @@ def test_completion_knows_the_names_without_loading_what_they_name():
 def test_a_command_loads_only_what_it_uses():
     code = (
         "import sys, atexit\n"
-        "others = ['cli.sweep', 'settings.making', 'simulation.users.batches.fluid', 'resample']\n"
+        "others = ['cli.sweep', 'settings.making', 'simulation.users.batches.closed', 'resample']\n"
         "slow = ['numba', 'numpy.ma', 'pandas', *('workloadkit.' + name for name in others)]\n"
         "atexit.register(lambda: print([x for x in slow if x in sys.modules], file=sys.stderr))\n"
         "from workloadkit.cli import main; main()"

@@ -18,7 +18,7 @@ from workloadkit.simulation.machine.hardware import is_reservable
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
-from workloadkit.simulation.users.behaviour import SimulatedUsers
+from workloadkit.simulation.users import SimulatedUsers
 from workloadkit.simulation.workload import (
     CancelledJobs,
     Rules,

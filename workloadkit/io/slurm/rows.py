@@ -12,14 +12,16 @@ from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Block, Lines
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, ExportColumns, checked_columns, columns_at, fits
-from workloadkit.io.slurm.fixed_width import FixedColumns, fixed_rows, with_widths
 from workloadkit.io.slurm.splitting import (
+    FixedColumns,
     Row,
     fields_of_lines,
+    fixed_rows,
     has_bare_quotes,
     lines_with,
     put_together,
     split_quoted,
+    with_widths,
     without_returns,
 )
 from workloadkit.io.slurm.values import is_id

@@ -17,8 +17,7 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.machine.shutdowns import UserOutage
-from workloadkit.simulation.plain.events import EventQueue
-from workloadkit.simulation.plain.holds import Holds
+from workloadkit.simulation.plain.events import EventQueue, Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.rules import (

@@ -17,7 +17,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.population import Notes
 from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.workload.from_log import as_log, synthetic_workload
 from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import samples
 from workloadkit.trace import Trace
