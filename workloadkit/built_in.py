@@ -109,7 +109,7 @@ POPULATIONS = BuiltInParts(
 
 USERS = BuiltInParts(
     "workloadkit.simulation.users",
-    *("open=behaviour.OpenUsers", "batches.closed.Closed", "dependent.Dependent"),
+    *("open=OpenUsers", "batches.closed.Closed", "dependent.Dependent"),
     *("batches.closed.Adjusted", "batches.distribution.Distribution", "batches.closed.Fluid"),
     *("queueing.kinds.Poisson", "queueing.kinds.Think", "queueing.kinds.Cautious"),
     *("queueing.kinds.Mixed", "queueing.kinds.Reopen", "site=sites.DynamicSite"),

@@ -34,10 +34,6 @@ Metrics = Sequence[str] | Mapping[str, str | Metric]
 def started_later(schedule: Schedule) -> NDArray[np.bool_]:
     """Return which jobs started later than under first come, first served.
 
-    Parameters
-    ----------
-    schedule : Schedule
-
     Returns
     -------
     ndarray of bool, shape (n_jobs,)

@@ -49,13 +49,7 @@ class Mapped:
 
     @classmethod
     def write(cls, value: Any, path: Path) -> "Mapped":
-        """Write an object that can be pickled.
-
-        Parameters
-        ----------
-        value : object
-        path : Path
-        """
+        """Write an object that can be pickled."""
         arrays: list[pickle.PickleBuffer] = []
         data = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
         parts = [memoryview(data), *(array.raw() for array in arrays)]
@@ -112,12 +106,7 @@ def _parts(view: memoryview) -> Iterator[memoryview]:
 
 @contextmanager
 def mapping_folder(folder: Path) -> Iterator[Path]:
-    """Create a hidden folder that only its owner can enter, and remove it at the end.
-
-    Yields
-    ------
-    Path
-    """
+    """Create a hidden folder that only its owner can enter, and remove it at the end."""
     import shutil
 
     remove_left_over(folder)

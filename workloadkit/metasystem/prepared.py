@@ -282,12 +282,7 @@ class MetaOutcome(NamedTuple):
 
 
 class Links:
-    """The links between all sites, as tables.
-
-    Parameters
-    ----------
-    system : Metasystem
-    """
+    """The links between all sites, as tables."""
 
     def __init__(self, system: Metasystem) -> None:
         n_sites = len(system.sites)

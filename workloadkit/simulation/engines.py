@@ -77,13 +77,10 @@ def play_plain(
         machine,
         scheduler,
         users,
-        overrun=rules.overrun,
-        passes=rules.passes,
+        rules,
         rng=np.random.default_rng(rules.seed),
         utility_at=utility_at,
         predictor=_plain_predictor(rules),
-        holds=rules.holds,
-        requeues=rules.requeues,
     )
     jobs = simulation.go()
     if rules.passes == "instant":

@@ -314,8 +314,7 @@ class RowReader:
         """Take back the row before a part of a row, if the part may be its rest."""
         if not found or found[-1].place != place - 1:
             return
-        row = found[-1]
-        text = self.columns.delimiter.join(row.cells)
+        row, text = found[-1], self.columns.delimiter.join(found[-1].cells)
         self.breaks = [len(text)]
         in_text = self.columns.n_fields - 1 not in self.columns.free  # else it may be of any line
         if not self.is_row(row.cells) or (in_text and self.joined(f"{text} {line}")):

@@ -129,7 +129,7 @@ class Holds:
     """
 
     def __init__(
-        self, holds: Sequence[UserOutage], *, requeues: bool, simulation: "Simulation"
+        self, holds: Sequence[UserOutage], requeues: bool, simulation: "Simulation"
     ) -> None:
         self._holds, self._requeues, self._simulation = holds, requeues, simulation
         self._barred: Counter[int] = Counter()  # holds of each user

@@ -32,13 +32,7 @@ Key = Callable[[ReplayedJob], Any]
 
 
 class Orderings:
-    """The order of the queue and that of backfilling, under one policy.
-
-    Parameters
-    ----------
-    policy : object
-    standing : Standing
-    """
+    """The order of the queue and that of backfilling, under one policy."""
 
     def __init__(self, policy: Any, standing: Standing) -> None:
         self.policy, self.standing = policy, standing

@@ -139,12 +139,7 @@ class SelfAdaptive:
 
 
 class SelfAdaptiveScheduler(Scheduler):
-    """Self-adaptive parameterization in plain Python: a simulation inside the simulation.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    """
+    """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
     supports = supporting(without=("outages of users",))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import by_reference, kernel
+from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.record import by_reference
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
 from workloadkit.parameters import describe
@@ -51,12 +52,7 @@ def label(policy: Policy) -> Any:
 
 
 class WeeklyDecisions:
-    """The decisions at the starts of the weeks.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    """
+    """The decisions at the starts of the weeks."""
 
     def __init__(self, policy: "SelfAdaptive") -> None:
         self.policy = policy
@@ -120,14 +116,7 @@ def wait_for_first(users, jobs, by_event):
 
 
 class CompiledSelfAdaptive(CompiledPolicy):
-    """The candidates of a policy, one of which is active.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    workload : Workload
-    rules : Rules
-    """
+    """The candidates of a policy, one of which is active."""
 
     def __init__(self, policy: "SelfAdaptive", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)

@@ -177,14 +177,7 @@ def check_distributions(given: Any) -> None:
 
 
 def simulated_site_users(site: Any, machine: int, n_users: int) -> "SimulatedSiteUsers":
-    """Return the users of a site, for a machine of this size.
-
-    Parameters
-    ----------
-    site : StaticSite or DynamicSite
-    machine : int
-    n_users : int
-    """
+    """Return the users of a site, for a machine of this size."""
     dynamic = hasattr(site, "patience")
     return SimulatedSiteUsers(
         drawn=samples(
