@@ -12,7 +12,7 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.io.allocations import read_allocations
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
-from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
+from workloadkit.record_fields import NODE_RESOURCES, amounts_on
 from workloadkit.simulation.check.feasible import Listed
 from workloadkit.simulation.check.policy_rules import claims_of
 from workloadkit.simulation.check.replaying import rule_of

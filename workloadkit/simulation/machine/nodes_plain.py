@@ -29,7 +29,7 @@ class NodeSite(NamedTuple):
     Parameters
     ----------
     capacity : sequence of sequence of int
-        Cores and other resources of each node, see `resources.amounts_on`.
+        Cores and other resources of each node, see `amounts_on`.
     kinds : sequence of int
         Type of each node.
     pools : sequence of int
