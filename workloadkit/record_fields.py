@@ -118,6 +118,10 @@ BY_NAME = {field.name: field for field in (*SIDECAR_FIELDS, *_OF_OWN_SIZES)}
 
 
 # The resources of a node that jobs request besides processors.
+#
+# Each is a field of `description.NodeType`, a field above that jobs request it by, and an entry of
+# `NODE_RESOURCES`; all else follows: requests, placement in both engines, outages, the check of
+# schedules, and tables.
 
 
 class Resource(NamedTuple):
