@@ -3,8 +3,8 @@
 With Z(r) the mean think time after a response r, the product form needs the mean of Z(R), and R
 depends on that mean: a fixed point Z = E Z(R). If Z(r) never falls, a longer think time makes
 responses shorter, so E Z(R) falls, and there is exactly one solution. Otherwise there may be
-several, and the model then has no answer. The product form neglects that a user who waited long
-meets the queue of that time less often, or more often, than other users.
+several, and the model then has no answer. The product form neglects that the think time of a user
+and the queue at the user's next job are correlated.
 """
 
 import warnings

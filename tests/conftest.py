@@ -84,6 +84,15 @@ def compiled_by_default() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_notices() -> Iterator[None]:
+    """What commands print does not depend on what was compiled before."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("_kernels.compile", "simulation.patience"):
+            patch.setattr(f"workloadkit.{module}.notify", lambda line: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_figure_left() -> Iterator[None]:
     """What draws on the current axes must not meet those of another test."""

@@ -24,10 +24,10 @@ from .errors import ParameterError as ParameterError
 from .errors import WorkloadError as WorkloadError
 from .errors import WorkloadWarning as WorkloadWarning
 from .experiments.experiment import Experiment as Experiment
+from .experiments.intervals import LogMetrics as LogMetrics
 from .experiments.intervals import mean_interval as mean_interval
+from .experiments.intervals import metrics_of_logs as metrics_of_logs
 from .experiments.intervals import ratio_interval as ratio_interval
-from .experiments.logs import LogMetrics as LogMetrics
-from .experiments.logs import metrics_of_logs as metrics_of_logs
 from .experiments.results import Results as Results
 from .experiments.results import merge_results as merge_results
 from .experiments.specification import read_experiment as read_experiment

@@ -109,8 +109,8 @@ POPULATIONS = BuiltInParts(
 
 USERS = BuiltInParts(
     "workloadkit.simulation.users",
-    *("open=behaviour.OpenUsers", "batches.closed.Closed", "dependent.Dependent"),
-    *("batches.closed.Adjusted", "batches.distribution.Distribution", "batches.fluid.Fluid"),
+    *("open=OpenUsers", "batches.closed.Closed", "dependent.Dependent"),
+    *("batches.closed.Adjusted", "batches.distribution.Distribution", "batches.closed.Fluid"),
     *("queueing.kinds.Poisson", "queueing.kinds.Think", "queueing.kinds.Cautious"),
     *("queueing.kinds.Mixed", "queueing.kinds.Reopen", "site=sites.DynamicSite"),
     *("sites.StaticSite",),

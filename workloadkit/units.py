@@ -174,7 +174,7 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     """Return a log as seen in a unit: the sizes of its jobs and of its machine are counted in it.
 
     Fields of the standard that are per processor do not change. The description of the machine and
-    bursts are left out. `in_processors` returns the log's own sizes; what is written has these.
+    bursts are left out. `in_processors` returns the log's own sizes, which `write_log` writes.
 
     Parameters
     ----------

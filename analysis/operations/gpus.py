@@ -25,6 +25,7 @@ from workloadkit.trace import Trace
 from workloadkit.units import in_unit
 
 _NAME, _TITLE = "gpus", "GPUs"
+_SEEN = 0.1  # of the machine in use: the figure has a line for the machine
 _IDLE = "GPUs held but idle cannot be shown: accounting has no field for the use of a GPU."
 _SIZES: Columns = {
     "jobs": ("jobs", count),
@@ -130,12 +131,13 @@ def _in_use(seen: Trace) -> Section:
     edges = clock.midnights(window.begin, window.until, days=days)
     data = load_over_time(seen, edges)[["begin", "end", "utilization"]]
     data = data.rename(columns={"utilization": "in_use"})
+    line = machine if machine and data["in_use"].max() >= _SEEN * machine else None
     figure = Figure(
         "in_use",
         "GPUs in use over time",
-        f"Mean of each {each}." + (" The dashed line is the machine." if machine else ""),
+        f"Mean of each {each}." + (" The dashed line is the machine." if line else ""),
         dated(data, clock),
-        partial(plot_in_use, machine=machine),
+        partial(plot_in_use, machine=line),
         alt=f"On average {number(data['in_use'].mean())} GPUs are in use, in one {each} "
         f"{number(data['in_use'].max())}.",
     )

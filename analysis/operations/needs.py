@@ -21,7 +21,7 @@ from workloadkit.machine.requests import (
     pools_requested,
     requests_of,
 )
-from workloadkit.machine.resources import NODE_RESOURCES
+from workloadkit.record_fields import NODE_RESOURCES
 from workloadkit.trace import Trace, check_trace
 
 #: Percentiles of what jobs request.

@@ -17,7 +17,9 @@ from workloadkit.analysis.queue_models.fit_result import (
 )
 from workloadkit.analysis.queue_models.target import Target, answer
 from workloadkit.errors import WorkloadError, check_count, takes_rng
+from workloadkit.settings.common import JobUnit
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import in_unit
 
 #: Fewest jobs for a fit.
 FEWEST = 100
@@ -54,6 +56,7 @@ def fit_queueing_model(
     trace: Trace,
     *,
     procs: int | None = None,
+    unit: JobUnit = "procs",
     target: str | None = None,
     scheduler: str = "easy",
     n_resamples: int = 200,
@@ -73,6 +76,8 @@ def fit_queueing_model(
         Jobs that ran, within the log's window.
     procs : int, optional
         Processors of the machine; by default those of the header.
+    unit : {"procs", "nodes", "gpus"}, default "procs"
+        Count sizes and load in processors, nodes or GPUs, see `workloadkit.units.in_unit`.
     target : str, optional
         Question for a size: "median_wait=1h" asks how many processors keep the median wait at 1 h
         or below; likewise mean_wait and p90_wait. It is answered by the chosen model, and by
@@ -99,7 +104,8 @@ def fit_queueing_model(
     ('mmc', True, 2)
     """
     asked = None if target is None else Target.read(target)
-    jobs, machine, kept = _jobs(trace, procs)
+    check_trace(trace)
+    jobs, machine, kept = _jobs(in_unit(trace, unit), procs)
     rng = np.random.default_rng(rng)
     moments = _moments(jobs, machine)
     draws = [_drawn(jobs, rng) for _ in range(check_count("n_resamples", n_resamples, least=20))]
@@ -119,12 +125,11 @@ def fit_queueing_model(
         answered = answer(asked, kept, each, model, moments, drawn, scheduler)
     predictions = pd.DataFrame.from_dict(rows, orient="index")
     return FittedQueueingModel(
-        trace.name, machine, model, moments, assumptions, refused, predictions, answered
+        trace.name, machine, model, moments, assumptions, refused, predictions, answered, unit
     )
 
 
 def _jobs(trace: Trace, procs: int | None) -> tuple[FitJobs, int, Trace]:
-    check_trace(trace)
     trace = trace.within_window()
     machine = trace.header.procs if procs is None else check_count("procs", procs, least=1)
     kept = trace.select(trace.ran & (trace.used_procs > 0))

@@ -15,6 +15,8 @@ from workloadkit.analysis.formats import duration, number, share, with_interval
 from workloadkit.analysis.queue_models.target import TargetAnswer
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.provenance import plain
+from workloadkit.settings.common import JobUnit
+from workloadkit.units import WORDS, text_in_words
 
 _HOUR = 3600.0
 
@@ -148,6 +150,8 @@ class FittedQueueingModel(AnalysisResult):
         By "record" and model: `utilization`, `mean_wait`, `median_wait` and `p90_wait` [s], each
         with 95 % limits `_low` and `_high` (bootstrap over parts of the log's time).
     target : TargetAnswer or None
+    unit : {"procs", "nodes", "gpus"}
+        What sizes and load are counted in.
     """
 
     log: str
@@ -158,6 +162,7 @@ class FittedQueueingModel(AnalysisResult):
     refused: dict[str, tuple[str, ...]]
     predictions: pd.DataFrame
     target: TargetAnswer | None
+    unit: JobUnit = "procs"
 
     @property
     def accepted(self) -> bool:
@@ -240,4 +245,4 @@ def describe_fit(found: FittedQueueingModel) -> list[str]:
     lines += ["", *wrap(found.verdict, 80)]
     if found.target is not None:
         lines += ["", *wrap(found.target.text, 80)]
-    return [line.rstrip() for line in lines]
+    return [text_in_words(WORDS[found.unit], line.rstrip()) for line in lines]

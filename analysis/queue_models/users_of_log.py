@@ -174,11 +174,10 @@ def jobs_of(trace: Trace, procs: int | None = None) -> ModelledJobs:
             "machine) is required"
         )
     kept = trace if chosen.all() else trace.select(chosen)
-    submit = kept.column("submit")
+    submit, wait, run = map(kept.column, ("submit", "wait", "run"))
     period = float(submit[-1] - submit[0])
     if not period > 0:
         raise WorkloadError(f"{trace.name}: all jobs have the same submit time")
-    wait, run = kept.column("wait"), kept.column("run")
     user, names = pd.factorize(kept.column("user"))
     table = pd.DataFrame(
         {

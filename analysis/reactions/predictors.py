@@ -32,8 +32,9 @@ TITLES = {
 }
 QUANTITIES = tuple(TITLES)
 
-#: Least number of answered jobs.
 _NORMAL = 1.959963984540054  # 97.5 % quantile
+
+#: Least number of answered jobs.
 _FEWEST_JOBS = 30
 
 

@@ -18,7 +18,7 @@ from workloadkit.analysis.logs.distributions import DISTRIBUTIONS
 from workloadkit.analysis.memory.arrivals import arrivals_per_unit
 from workloadkit.analysis.memory.hurst_parameter import Hurst, estimate_hurst
 from workloadkit.analysis.reproduction import read_table
-from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
+from workloadkit.analysis.reproduction.runs import ZAKAY_LOGS
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import WEEK
 from workloadkit.distinct import distinct

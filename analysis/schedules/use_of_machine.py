@@ -21,8 +21,8 @@ from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests
-from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
 from workloadkit.metrics import use_over_time
+from workloadkit.record_fields import NODE_RESOURCES, amounts_on
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.machine.described import GroupMachine
 from workloadkit.simulation.machine.shapes import (

@@ -27,7 +27,7 @@ from workloadkit.analysis.reproduction import (
     above,
     below,
 )
-from workloadkit.analysis.reproduction.sources import without
+from workloadkit.analysis.reproduction.runs import without
 from workloadkit.analysis.studies.lawson import CTC, LOGS, first_weeks
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.sources import OVERRUN
+from workloadkit.analysis.reproduction.runs import OVERRUN
 from workloadkit.distinct import distinct
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 

@@ -42,7 +42,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     SHMUELI_CANCELLED,
     SHMUELI_LOGS,
     without,

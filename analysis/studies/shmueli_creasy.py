@@ -49,7 +49,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     SHMUELI_LOGS,
     SHMUELI_REPEAT,
     SHMUELI_SIZE,

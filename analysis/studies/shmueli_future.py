@@ -44,7 +44,7 @@ from workloadkit.analysis.reproduction import (
     between,
     plot_by_group,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     SHMUELI_LOGS,
     SHMUELI_REPEAT,
     SHMUELI_SIZE,

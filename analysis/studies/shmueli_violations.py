@@ -31,7 +31,7 @@ from workloadkit.analysis.reproduction import (
     below,
     printed,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     SHMUELI_LOGS,
     SHMUELI_REPEAT,
     SHMUELI_SIZE,

@@ -41,7 +41,7 @@ from workloadkit.analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     OVERRUN,
     SESSION_END,
     SKIPPED,

@@ -46,7 +46,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     START,
     TEMPORARY,
     ZAKAY_LOGS,

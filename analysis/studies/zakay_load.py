@@ -42,7 +42,7 @@ from workloadkit.analysis.reproduction import (
     below,
     printed,
 )
-from workloadkit.analysis.reproduction.sources import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
+from workloadkit.analysis.reproduction.runs import OVERRUN, SPARE, START, TEMPORARY, ZAKAY_LOGS
 from workloadkit.analysis.studies.zakay_resampling import ResamplingPart, pools, simulations
 from workloadkit.analysis.studies.zakay_resampling_uses.measuring import Likeness, alike
 from workloadkit.analysis.studies.zakay_resampling_uses.statements import SIMILAR, VERY_SIMILAR

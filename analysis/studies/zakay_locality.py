@@ -56,7 +56,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.runs import ZAKAY_LOGS, without
 
 if TYPE_CHECKING:
     import numpy as np

@@ -30,7 +30,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import SHMUELI_LOGS, ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.runs import SHMUELI_LOGS, ZAKAY_LOGS, without
 from workloadkit.clock import DAY
 from workloadkit.distinct import distinct
 

@@ -40,7 +40,7 @@ from workloadkit.analysis.reproduction import (
     percent_more,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.sources import easy, fluid
+from workloadkit.analysis.reproduction.runs import easy, fluid
 from workloadkit.analysis.studies import zakay_ups
 from workloadkit.analysis.studies.zakay_ups import PART, population_of, throughput_of
 from workloadkit.distinct import distinct

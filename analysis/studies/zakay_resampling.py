@@ -50,7 +50,7 @@ from workloadkit.analysis.reproduction import (
     read_table,
     sizes_of_parts,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     CTC_NODES,
     OVERRUN,
     SPARE,

@@ -47,7 +47,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS
+from workloadkit.analysis.reproduction.runs import ZAKAY_LOGS
 
 if TYPE_CHECKING:
     import numpy as np

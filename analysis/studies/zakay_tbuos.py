@@ -47,7 +47,7 @@ from workloadkit.analysis.reproduction import (
     read_table,
     runs_of_logs,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     OVERRUN,
     SESSION_END,
     SKIPPED,

@@ -36,7 +36,7 @@ from workloadkit.analysis.reproduction import (
     between,
     sizes_of_parts,
 )
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     OVERRUN,
     SESSION_END,
     SKIPPED,

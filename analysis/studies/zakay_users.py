@@ -46,7 +46,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import TEMPORARY, ZAKAY_LOGS, temporary
+from workloadkit.analysis.reproduction.runs import TEMPORARY, ZAKAY_LOGS, temporary
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ from workloadkit.simulation.users.queueing import again, customers
 
 pytestmark = pytest.mark.compiled
 
-QUICK = {"runs": 6, "jobs": 4000, "rng": 1}
+QUICK = {"runs": 6, "jobs": 1500, "rng": 1}
 
 
 # The warm-up.
@@ -256,6 +256,7 @@ def test_what_a_theory_does_not_contain_is_shown_and_not_judged():
     assert "R_p90" not in set(found.failed["measure"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")
 def test_each_user_may_have_a_single_job():
     found = crosscheck("closed", N=100, Z=1, S=1, runs=2, jobs=100, rng=1)

@@ -12,6 +12,7 @@ from workloadkit import queueing
 from workloadkit.analysis import crosscheck, crosscheck_all, judge_schedules, write_crosscheck
 from workloadkit.analysis.queue_models.cross_check.declared import ALIASES, MODELS
 from workloadkit.cli import app
+from workloadkit.cli.crosscheck import MODELS as NAMES
 from workloadkit.errors import ParameterError, WorkloadError
 
 SMALL = ("mm1", "mmck", "mva", "mixed_mva")
@@ -67,6 +68,16 @@ def test_a_model_agrees_with_its_simulation(name):
     found = crosscheck_all([name], runs=6, jobs=1000 * MODELS[name].fewer, rng=1)
     assert found.holds, found.checks[0].failed
     assert found.table["measures"].item() >= 4
+
+
+@pytest.mark.parametrize("name", ["ps", "srpt", "sjf", "fb", "impatient", "breakdowns"])
+def test_a_station_agrees_with_its_own_simulation(name):
+    found = crosscheck_all([name], runs=5, jobs=600 * MODELS[name].fewer, rng=1)
+    assert found.holds, found.checks[0].failed
+
+
+def test_the_command_completes_the_names_of_all_models():
+    assert set(NAMES) == {"all", *MODELS}
 
 
 def test_every_model_declares_a_point_and_a_simulation():

@@ -4,13 +4,17 @@ import csv
 import re
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import workloadkit as wk
 from tests.data import DATA, found_path
+from workloadkit import analysis
 from workloadkit.analysis.load.over_time import summarize_load
 from workloadkit.analysis.operations import accounted_jobs
 from workloadkit.analysis.operations.gpus import gpus_of_jobs
+from workloadkit.analysis.queue_models.fit_result import describe_fit
 from workloadkit.io.tables import read_table
 from workloadkit.units import in_unit
 
@@ -115,3 +119,17 @@ def test_the_published_pods_are_counted_as_published():
     _, _, spent = openb()
     assert len(spent) == 7255
     assert sum(seconds * gpus for seconds, _, gpus in spent) / 3600 == pytest.approx(51470.6742)
+
+
+def test_a_queueing_model_is_fitted_to_the_unit():
+    rng = np.random.default_rng(1)
+    n = 400
+    jobs = {"submit": np.cumsum(rng.exponential(100, n)), "run": rng.exponential(150, n)}
+    log = wk.Trace.from_columns(jobs | {"procs": [64] * n, "wait": [0] * n, "user": [1] * n})
+    log = log.replaced(sidecar=pd.DataFrame({"gpus": [2.0] * n}))
+    fitted = analysis.fit_queueing_model(log, procs=8, unit="gpus", n_resamples=20, rng=1)
+    assert fitted.moments.servers == 4  # 8 GPUs, 2 a job
+    assert any("8 GPUs" in line for line in describe_fit(fitted))
+    measured = analysis.queueing_from_trace(log, procs=8, unit="gpus", runs=0, rng=1)
+    assert measured.parameters.procs_per_job == 2
+    assert "GPUs of a job" in measured.tables[0].shown.index

@@ -8,11 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 from pyarrow import csv
 
 import workloadkit as wk
@@ -86,11 +87,18 @@ def write_parts(folder: Path, n_rows: int, suffix: str) -> Truth:
         if suffix == ".parquet":
             pq.write_table(table, path)
         else:
-            with gzip.open(path, "wb", 1) as stream:
+            with _opened(path) as stream:
                 stream.write("\t".join(table.column_names).encode() + b"\n")
                 form = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
                 csv.write_csv(table, stream, form)
     return Truth(n_rows, work, waits)
+
+
+def _opened(path: Path) -> Any:
+    """Open a file to write text that is compressed as its suffix states."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "wb", 1)
+    return zstandard.open(path, "wb") if path.suffix == ".zst" else path.open("wb")
 
 
 def _words(codes: np.ndarray, words: list[str]) -> pa.Array:
@@ -124,8 +132,9 @@ def query(folder: Path, suffix: str, out: Path) -> None:
 
 
 def rows(n_rows: int = N_ROWS) -> Iterator[Row]:
-    """Time and memory of a table in Parquet and in compressed text."""
-    for suffix, mapping in ((".parquet", MAPPING), (".tsv.gz", _TSV)):
+    """Time and memory of a table in Parquet and in text, compressed or not."""
+    for suffix in (".parquet", ".tsv", ".tsv.gz", ".tsv.zst"):
+        mapping = MAPPING if suffix == ".parquet" else _TSV
         with tempfile.TemporaryDirectory() as name:
             folder, log = Path(name) / "table", Path(name) / "log.wkt.parquet"
             truth = write_parts(folder, n_rows, suffix)

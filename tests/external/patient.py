@@ -11,7 +11,7 @@ from workloadkit.simulation.compiled.agenda import UNNUMBERED, enter, new_agenda
 from workloadkit.simulation.compiled.mechanisms import begin_all
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.users import User
-from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.workload.from_log import as_log, synthetic_workload
 
 PROCS = (1, 3, 2, 5)
 

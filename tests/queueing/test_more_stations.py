@@ -220,11 +220,6 @@ def test_orders_by_size_are_the_textbooks(order, model):
         assert found.R == pytest.approx(mean, rel=1e-7)
 
 
-def test_published_means_of_shortest_remaining_time():
-    """M/M/1 under SRPT at loads .5 to .9 (Bansal and Harchol-Balter's survey of its gain)."""
-    assert srpt([0.5, 0.9], 1).R == pytest.approx([1.4254, 3.5521], abs=1e-4)
-
-
 @examples(25)
 @given(load=st.floats(0.01, 0.98), scv=st.floats(0.1, 20), S=st.floats(0.01, 100))
 def test_orders_by_size_have_their_order(load, scv, S):

@@ -11,19 +11,21 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.oracles import queueing_markov as markov
+from tests.oracles.queueing_networks import by_states as by_all_states
 from workloadkit.queueing import QueueingError, mixed, mmc, networks
 from workloadkit.queueing.networks.open_classes import shared_speeds
 
 
 def test_peer_values_of_open_and_closed_networks():
-    """Jackson's formula for the tutorial network of Ciw; two classes by JMT's and LINE's MVA."""
+    """Jackson's formula for the tutorial network of Ciw; two classes by the sum over all states."""
     found = networks.open_network([0.75, 0.25], lam=2.0, servers=[2, 1])
     assert found.R == pytest.approx(31 / 14, rel=1e-14)
     alone = networks.mixed_mva([0, 0], 0, 1, [0.75, 0.25], 2.0, servers=[2, 1]).open
     assert alone.R == found.R
-    assert networks.mva([[0.2, 0.1], [0.1, 0.3]], N=[5, 5]).X == pytest.approx(
-        [3.3793, 2.1594], abs=5e-5
-    )
+    demands = [[Fraction(1, 5), Fraction(1, 10)], [Fraction(1, 10), Fraction(3, 10)]]
+    expected = [float(x) for x in by_all_states(demands, [5, 5])["X"]]
+    assert expected == pytest.approx([3.3793, 2.1594], abs=5e-5)
+    assert networks.mva([[0.2, 0.1], [0.1, 0.3]], N=[5, 5]).X == pytest.approx(expected, rel=1e-12)
 
 
 def by_states(demands, N, Z, passing, lam, servers, most=150):

@@ -1,5 +1,7 @@
 """`workloadkit experiment`: what goes where, and what bad input and wrong usage get."""
 
+import re
+
 import pytest
 
 import workloadkit as wk
@@ -143,3 +145,18 @@ def test_a_file_imports_modules_only_if_it_is_trusted(run, tmp_path):
     assert code == 0, err
     assert (tmp_path / "ran").exists()
     custom_parts.IMPORTED.clear()  # workers of other tests would not find it
+
+
+def test_it_runs_until_the_interval_is_narrow_and_says_after_how_many(run, tmp_path):
+    code, _, err = run("run", "x.toml", "--until", "50%", "--out", "results")
+    assert code == 2
+    assert err == "error: --precision requires runs, the most that are made, of 20 or more\n"
+    text = FEW.partition("[readings")[0]
+    (tmp_path / "x.toml").write_text(re.sub(r"runs = \d+", "runs = 21", text))
+    code, _, err = run("run", "x.toml", "--until", "99%", "--out", "wide")
+    assert code == 0
+    assert re.search(r"^stopped after 20 of at most 21 runs: .* of fcfs's mean$", err, re.M)
+    more = ("--baseline", "easy", "--out", "narrow")
+    code, _, err = run("run", "x.toml", "--until", "0.01%", *more)
+    assert code == 0
+    assert re.search(r"^warning: stopped after 21 runs, the most: .* easy's .* 0.01 %$", err, re.M)

@@ -197,11 +197,10 @@ def test_engines_agree_when_real_logs_are_compressed(whole_log, n_jobs, overrun,
     assert schedule.wait.max() > 0
 
 
+@pytest.mark.slow
 @needs_traces
 @needs_compiler
-@pytest.mark.parametrize(
-    "name", ["KTH-SP2-1996-2", pytest.param("HPC2N-2002-2.2-cln", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2", "HPC2N-2002-2.2-cln"])
 def test_passes_by_event_shift_a_few_percent_of_the_jobs(name):
     """Other logs shift less, or far more: one other start leads to others (CTC 40 %)."""
     trace = wk.read_swf(trace_path(name))

@@ -7,6 +7,7 @@ import pytest
 import workloadkit as wk
 from tests.commands import run_command
 from workloadkit import Header, MachineDescription, NodeType, ParameterError, WorkloadError
+from workloadkit.settings import ExperimentSettings
 from workloadkit.units import amounts_of, in_processors, in_unit, machine_amount
 
 EIGHT = MachineDescription(nodes=(NodeType(count=2, cores=64, gpus=8),))
@@ -42,6 +43,24 @@ def test_a_log_seen_in_a_unit_has_its_amounts_and_gives_back_its_own_sizes():
     assert in_unit(seen, "gpus") is seen
     assert in_unit(log, "nodes").column("procs").tolist() == [2, 1, 1, 1]
     assert in_unit(in_unit(log, "nodes"), "procs").jobs.equals(log.jobs)
+
+
+def test_a_log_seen_in_a_unit_is_written_with_its_own_sizes(tmp_path):
+    log = log_of(procs=[64, 8], gpus=[8, 1])
+    wk.write_log(in_unit(log, "gpus"), tmp_path / "a.swf")
+    assert wk.read_swf(tmp_path / "a.swf").column("procs").tolist() == [64, 8]
+
+
+def test_an_experiment_counts_in_a_unit_of_all_its_readings():
+    log = log_of(procs=[1, 2, 3], gpus=[8, 8, 4], nodes=[1, 1, 1], submit=[0, 5, 9])
+    options = ExperimentSettings(unit="gpus", metrics=["utilization"], engine="python")
+    experiment = wk.Experiment({"a": log}, ["fcfs"], settings=options)
+    assert experiment.run().runs["utilization"].tolist() == [
+        in_plain(log, unit="gpus").metrics["utilization"]
+    ]
+    for readings in ({"nodes": {"machine": EIGHT}}, {"nodes": {"unit": "nodes"}}):
+        with pytest.raises(ParameterError, match="unit"):
+            wk.Experiment({"a": log}, ["fcfs"], settings=options, readings=readings)
 
 
 def test_own_sizes_are_in_proportion_to_sizes_scaled_in_a_unit():

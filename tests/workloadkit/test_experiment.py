@@ -26,10 +26,10 @@ from workloadkit.executors import each_done
 from workloadkit.experiments import custom_parts
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.experiments.intervals import ratio_interval
-from workloadkit.experiments.mapped import Mapped
 from workloadkit.experiments.results import Results, merge_results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
+from workloadkit.experiments.workloads import Mapped
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.settings import ExperimentSettings
 

@@ -18,6 +18,9 @@ REACTING = ("fcfs", "easy")
 #: Users who react, of a log and without one.
 REACT = tuple(dict.fromkeys(case.users for case in all_cases().values() if case.users != "open"))
 
+#: Policies of which `make test` compiles the kernels.
+COMPILED = ("fcfs", "easy", "conservative", "creasy")
+
 engines = pytest.mark.parametrize(
     "engine", [pytest.param(e, marks=needs_compiler if e == "compiled" else ()) for e in ENGINES]
 )
@@ -35,8 +38,19 @@ def test_the_sample_has_every_policy_users_rule_and_outage():
 
 
 @needs_traces
-@engines
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("policy", "engine"),
+    [
+        *((policy, "python") for policy in POLICIES),
+        *(
+            pytest.param(
+                *(policy, "compiled"),
+                marks=(needs_compiler, *(() if policy in COMPILED else (pytest.mark.slow,))),
+            )
+            for policy in POLICIES
+        ),
+    ],
+)
 def test_a_sample_gives_the_same_schedules(policy, engine):
     assert_same((case for case in quick(engine) if case.policy == policy), engine)
 

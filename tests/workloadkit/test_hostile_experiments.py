@@ -11,7 +11,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.experiments.results import merge_results
 from workloadkit.experiments.results_file import RESULTS
 from workloadkit.experiments.specification import read_experiment
-from workloadkit.io.toml import read_toml
+from workloadkit.io.strict_json import read_toml
 
 GOOD = 'schedulers = ["easy"]\nlogs = ["site.swf"]\nmetrics = ["mean_wait"]\n'
 

@@ -71,8 +71,7 @@ def one_processor(submit, run, n_sites, every=0, **keywords):
     "scheduler",
     [
         "fcfs",
-        pytest.param("easy", marks=pytest.mark.compiled),
-        *(pytest.param(s, marks=pytest.mark.slow) for s in ("conservative", *OTHERS)),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ("easy", "conservative", *OTHERS)),
     ],
 )
 def test_one_site_is_an_ordinary_simulation(scheduler, engine):

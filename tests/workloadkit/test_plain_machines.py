@@ -157,7 +157,7 @@ def test_a_job_that_never_fits_is_refused():
             return Halves(self.free)
 
     users, rng = [Script({0: submits(3, 5)})], np.random.default_rng(1)
-    simulation = Simulation(Machine(4, Halves(4)), Fcfs(), users, rng=rng)
+    simulation = Simulation(Machine(4, Halves(4)), Fcfs(), users, Rules(4), rng=rng)
     with pytest.raises(WorkloadError, match="user 1 submits a job of 3 processors to a machine of"):
         simulation.go()
 

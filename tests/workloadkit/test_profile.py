@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloadkit._kernels.compile import by_reference, kernel
+from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.record import by_reference
 from workloadkit.simulation.compiled import profile as compiled
 from workloadkit.simulation.compiled.predicting import NO_PREDICTOR
 from workloadkit.simulation.compiled.profile import new_profile

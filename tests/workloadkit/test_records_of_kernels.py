@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from workloadkit._kernels.compile import bare, by_reference, kernel
-from workloadkit._kernels.record import Record, Time
+from workloadkit._kernels.compile import bare, kernel
+from workloadkit._kernels.record import Record, Time, by_reference
 from workloadkit.simulation.compiled.parts import is_built_in
 
 

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workloadkit._kernels.compile import bare, by_reference, kernel
+from workloadkit._kernels.compile import bare, kernel
 from workloadkit._kernels.native_calls import Reference
+from workloadkit._kernels.record import by_reference
 
 
 class Inner(NamedTuple):

@@ -141,10 +141,13 @@ def test_rare_behaviours_without_jobs_are_warned_of(run, path):
 
 
 def test_runs_by_users_are_those_of_resamples(log):
-    found = sweep(log, ["fcfs", "easy"], [1.0, 1.2], load_by="users", runs=2, rng=6)
+    resampling = {"weeks": 4}
+    found = sweep(
+        log, ["fcfs", "easy"], [1.0, 1.2], load_by="users", runs=2, rng=6, resampling=resampling
+    )
     assert len(found.runs) == 8
     for load in (1.0, 1.2):
-        for i, new in enumerate(wk.resamples(log, 2, load=load, rng=6)):
+        for i, new in enumerate(wk.resamples(log, 2, load=load, rng=6, **resampling)):
             for name in ("fcfs", "easy"):
                 schedule = wk.simulate(new, name)
                 keys = (found.runs["load"] == load) & (found.runs["run"] == i)

@@ -21,6 +21,7 @@ from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.users import DynamicSite, StaticSite
 from workloadkit.simulation.users.sites.simulated_users import SiteContext, overtaken
+from workloadkit.simulation.workload import Rules
 from workloadkit.site import Empirical, SiteDistributions, Workpool, site_distributions
 from workloadkit.site.samples import samples
 from workloadkit.site.taking import period
@@ -53,7 +54,7 @@ def play(site, numbers, of, *, until, machine=128, pairs=False, repeats_run=True
     setting = SiteContext(of, Scripted(numbers), until=until, pairs=pairs, repeats_run=repeats_run)
     users = site.users_in_python(setting)
     policy, rng = parse("easy").plain(), np.random.default_rng(0)
-    simulation = Simulation(Machine(machine), policy, users, rng=rng)
+    simulation = Simulation(Machine(machine), policy, users, Rules(machine), rng=rng)
     return simulation.go(), setting
 
 

@@ -27,7 +27,7 @@ from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic, overload, register_jitable
 from numba.np.numpy_support import as_dtype
 
-from workloadkit._kernels.floats import power
+from workloadkit._kernels.floats import compiled_power, power, quotient
 from workloadkit._kernels.memory import (
     FIELDS_OF_ARRAY,
     FIELDS_OF_BITS,
@@ -325,3 +325,7 @@ def _check_layout(kind: Any, layout: Any) -> None:
     data = context.data_model_manager[kind].get_data_type()
     if context.get_abi_sizeof(data) != struct_of(layout).size:
         raise LayoutError
+
+
+choose(power, compiled_power, "inline")
+share(quotient)

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit._kernels.compile import chosen_by_type, shared
-
 
 def power(x: Any, y: Any) -> Any:
     """Return x ** y."""
@@ -26,8 +24,8 @@ def power(x: Any, y: Any) -> Any:
     return math.nan if isinstance(found, complex) else found
 
 
-@chosen_by_type(power)
-def _compiled_power(x, y):
+def compiled_power(x, y):
+    """Return, by types, the function that is compiled instead of `power`."""
     from numba.core import types
 
     from workloadkit._kernels.native_calls import power_of_floats
@@ -37,7 +35,6 @@ def _compiled_power(x, y):
     return lambda x, y: x**y
 
 
-@shared
 def quotient(x, y):
     """Return x / y."""
     if y != 0.0:

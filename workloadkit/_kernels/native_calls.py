@@ -26,10 +26,9 @@ from numba.extending import (
     unbox,
 )
 
-from workloadkit._kernels.compile import by_reference
-from workloadkit._kernels.record import Record
+from workloadkit._kernels.record import Record, by_reference
 
-# The compiler's type of tuples that are passed by reference, see `compile.by_reference`.
+# The compiler's type of tuples that are passed by reference, see `record.by_reference`.
 
 
 class Reference(types.Type):

@@ -30,7 +30,7 @@ RARE = "More options"
 CHOICE = "Job selection"
 SHARED = "Options of every command"
 
-#: The group of the command `help`, which the help of the program shows as a line at its end.
+#: The group of commands that the help of the program shows as lines at its end.
 MORE = "More help"
 
 _LONGEST_REASON = 300  # characters

@@ -55,7 +55,7 @@ def configure(ctx: typer.Context, file: Path | None) -> Path | None:
 
 def _read(file: Path, root: Any, path: list[str]) -> dict[str, Any]:
     """Return the defaults of the command with that path, by the names of its parameters."""
-    from workloadkit.io.toml import read_toml
+    from workloadkit.io.strict_json import read_toml
 
     table = read_toml(file)
     _check(file, table, root, "")

@@ -38,16 +38,8 @@ workloadkit crosscheck --judge DIR
 #: The names of the models.
 MODELS = (
     *("all", "mm1", "poisson", "mmc", "sites", "mminf", "mmck", "md1", "mg1", "closed", "think"),
-    *(
-        "mixed",
-        "reopen",
-        "parallel",
-        "mva",
-        "convolution",
-        "bard_schweitzer",
-        "linearizer",
-        "mixed_mva",
-    ),
+    *("mgc", "ps", "srpt", "sjf", "fb", "impatient", "breakdowns", "mixed", "reopen", "parallel"),
+    *("mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva", "open_network"),
 )
 
 

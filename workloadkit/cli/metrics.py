@@ -20,7 +20,7 @@ from workloadkit.cli.common import (
 from workloadkit.errors import ParameterError, WorkloadError, plural
 
 if TYPE_CHECKING:
-    from workloadkit.experiments.logs import LogMetrics
+    from workloadkit.experiments.intervals import LogMetrics
 
 EXAMPLES = """
 workloadkit metrics simulated
@@ -57,7 +57,7 @@ def metrics(
     Shows mean, 95 % interval and spread of each metric over the logs, such as those that resample
     and simulate wrote, unless the table or the JSON goes to stdout.
     """
-    from workloadkit.experiments.logs import metrics_of_logs
+    from workloadkit.experiments.intervals import metrics_of_logs
 
     check_outputs(table=output, json=json, inputs=logs)
     paths = [file for path in logs for file in _logs_in(path)]

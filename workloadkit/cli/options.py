@@ -313,8 +313,7 @@ def kind_of_users(users: Any, trace: Path | None, *, resampled: bool = False) ->
     ParameterError
         For an unknown name, or a log with users who need none.
     """
-    from workloadkit.simulation.users import OpenUsers, parse
-    from workloadkit.simulation.users.behaviour import Behaviour, LogBehaviour
+    from workloadkit.simulation.users import Behaviour, LogBehaviour, OpenUsers, parse
 
     behaviour = parse(users) if isinstance(users, str) else users
     if isinstance(behaviour, OpenUsers):

@@ -112,15 +112,22 @@ def queueing(
     refused).
     """
     check_outputs(plot, json=json, inputs=[trace])
+    known = cast("JobUnit", unit)  # it is checked with the log
     if trace is not None:
         if model is not None:
             raise ParameterError(f"--trace measures the parameters itself: leave out {model}")
-        known = cast("JobUnit", unit)  # it is checked with the log
         _of_log(trace, procs=procs, unit=known, seed=seed, strict=strict, plot=plot, json=json)
         return
     if model == "fit":
         _fit(
-            words or [], target=target, procs=procs, seed=seed, strict=strict, plot=plot, json=json
+            words or [],
+            target=target,
+            procs=procs,
+            unit=known,
+            seed=seed,
+            strict=strict,
+            plot=plot,
+            json=json,
         )
         return
     if target is not None:
@@ -145,6 +152,7 @@ def _fit(
     *,
     target: str | None,
     procs: int | None,
+    unit: "JobUnit",
     seed: int | None,
     strict: bool,
     plot: Path | None,
@@ -158,7 +166,7 @@ def _fit(
         raise ParameterError(f"fit takes one log, not {len(words)}")
     trace = load(Path(words[0]), strict=strict)
     with progress("fitting"):
-        found = analysis.fit_queueing_model(trace, procs=procs, target=target, rng=seed)
+        found = analysis.fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
     if plot:
         analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3))
         note(f"wrote {plot}")

@@ -176,6 +176,11 @@ mmck            lam S servers K   open users, room for K jobs
 md1             lam S             open users, constant service time S
 mg1             lam S scv         open users, service with this squared
                                   coefficient of variation
+mgc             lam S scv servers the same, several servers
+ps | srpt | sjf | fb
+                lam S             one server by size [scv]
+impatient       lam S servers patience
+breakdowns      lam S up down
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
 reopen          lam p Z S         users who submit again [servers, method]
@@ -188,6 +193,7 @@ Networks, with arrays such as demands=0.6,1/0.3,2 N=3,2 Z=4,9 (a row for
 each class), or without parameters at a point of their own:
 mva | convolution | bard_schweitzer | linearizer [visits, servers]
 mixed_mva       demands N Z open_demands lam
+open_network    demands lam [servers]
 """
 
 #: How values of queueing parameters are written, within 76 columns.

@@ -29,7 +29,6 @@ from workloadkit.experiments.grid import (
     named,
 )
 from workloadkit.experiments.kept_tasks import Checkpoints
-from workloadkit.experiments.mapped import Mapped, mapping_folder
 from workloadkit.experiments.measuring import (
     Call,
     Metric,
@@ -47,7 +46,14 @@ from workloadkit.experiments.results_file import (
     write_results,
 )
 from workloadkit.experiments.stopping import relative_width, stages
-from workloadkit.experiments.workloads import DrawnPopulations, ResampledLogs, Source, StretchedLogs
+from workloadkit.experiments.workloads import (
+    DrawnPopulations,
+    Mapped,
+    ResampledLogs,
+    Source,
+    StretchedLogs,
+    mapping_folder,
+)
 from workloadkit.io.files import is_file
 from workloadkit.provenance import seed_of
 from workloadkit.settings import ExperimentSettings, Simulate
@@ -57,9 +63,8 @@ from workloadkit.simulation.schedule.notes import identity_of, name_of
 from workloadkit.simulation.schedulers import parse
 from workloadkit.simulation.selected_machine import described_machine
 from workloadkit.simulation.supports import supports
-from workloadkit.simulation.users import OpenUsers
+from workloadkit.simulation.users import Behaviour, OpenUsers
 from workloadkit.simulation.users import parse as parse_users
-from workloadkit.simulation.users.behaviour import Behaviour
 from workloadkit.simulation.workload import machine_size, overrun_of
 from workloadkit.simulation.workload.scaling import AsWorkload, scaled_machine
 from workloadkit.trace import Trace, check_trace

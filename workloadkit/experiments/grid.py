@@ -38,15 +38,7 @@ class Cell(NamedTuple):
 
 
 class GridTask(NamedTuple):
-    """The simulations of one workload, the unit of work of an executor.
-
-    Parameters
-    ----------
-    log, users, reading : str
-    load : float or None
-    run : int
-    schedulers : tuple of str
-    """
+    """The simulations of one workload, the unit of work of an executor."""
 
     log: str
     users: str

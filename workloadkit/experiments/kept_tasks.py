@@ -71,12 +71,7 @@ _MADE_BY = b"workloadkit"  # key of the tasks' dependencies in the file's metada
 
 
 class Live(NamedTuple):
-    """A result that cannot be written as data; it is not stored.
-
-    Parameters
-    ----------
-    value : object
-    """
+    """A result that cannot be written as data; it is not stored."""
 
     value: Any
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, among, check_number, quoted
 from workloadkit.experiments.grid import Cell, GridTask
-from workloadkit.experiments.mapped import Mapped
-from workloadkit.experiments.workloads import Source, StretchedLogs
+from workloadkit.experiments.workloads import Mapped, Source, StretchedLogs
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.engines import play_compiled
@@ -34,10 +33,6 @@ Metrics = Sequence[str] | Mapping[str, str | Metric]
 
 def started_later(schedule: Schedule) -> NDArray[np.bool_]:
     """Return which jobs started later than under first come, first served.
-
-    Parameters
-    ----------
-    schedule : Schedule
 
     Returns
     -------

@@ -17,7 +17,7 @@ from workloadkit.experiments.custom_parts import (
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.io.formats import read_native
 from workloadkit.io.machine import read_machine
-from workloadkit.io.toml import read_toml
+from workloadkit.io.strict_json import read_toml
 from workloadkit.parameters import Duration, read_duration
 from workloadkit.settings import ExperimentSettings
 from workloadkit.settings.setting import Declared, settings_of

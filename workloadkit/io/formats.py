@@ -29,6 +29,7 @@ from workloadkit.io.records import ImportOptions
 from workloadkit.io.swf import read_swf
 from workloadkit.io.wkt import MAGIC, read_wkt
 from workloadkit.trace import Trace
+from workloadkit.units import in_processors
 
 _SEEN = 1 << 16  # bytes used to recognize the format
 _N_LINES = 50
@@ -179,6 +180,8 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tuple[Path, ...]:
     """Write a log in the format of the file's suffix, whole or not at all.
 
+    Sizes of jobs are their own processors, also of a log that is seen in another unit.
+
     Parameters
     ----------
     trace : Trace
@@ -205,7 +208,7 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
     if options and name != "batsim":
         raise ParameterError(f"{', '.join(options)}: not supported for {WRITTEN_TITLES[name]}")
     writer = getattr(import_module(f"workloadkit.io.{name}"), f"write_{name}")
-    return writer(trace, path, **options) or ()
+    return writer(in_processors(trace), path, **options) or ()
 
 
 def written_format(path: str | os.PathLike[str], *, for_others: bool = True) -> Written:

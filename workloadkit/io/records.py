@@ -252,6 +252,9 @@ class Records:
     def _compact(self, field: RecordField, given: ArrayLike | Words, n_records: int) -> NDArray:
         if isinstance(given, Words):
             column = self._recoded(field, given)
+        elif field.kind == "text" and hasattr(given, "combine_chunks"):  # texts of Arrow stay so
+            texts: Any = given
+            column = texts.to_pandas()
         elif field.kind == "word":
             words: Any = given
             codes = map(self._words[field.name].__getitem__, words)
@@ -310,6 +313,8 @@ def _joined(field: RecordField, parts: list[NDArray | int]) -> NDArray:
     """Join the parts of a column; an integer is a number of unknown values."""
     unknown: Any = {"number": np.nan, "whole": -1, "word": 0, "text": ""}[field.kind]
     dtype = _DTYPES[field.kind]
+    if len(parts) == 1 and not isinstance(parts[0], np.ndarray | int):
+        return parts[0]
     filled = [np.full(p, unknown, dtype) if isinstance(p, int) else p for p in parts]
     return np.concatenate([np.empty(0, dtype), *filled])
 

@@ -11,8 +11,8 @@ from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.machine.hostlists import compress, expand_counted, stem
-from workloadkit.machine.resources import NODE_RESOURCES
 from workloadkit.metrics import use_over_time
+from workloadkit.record_fields import NODE_RESOURCES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.job_columns import words_of
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.machine.hostlists import expand
-from workloadkit.machine.resources import MEMORY, NODE_RESOURCES
+from workloadkit.record_fields import MEMORY, NODE_RESOURCES
 from workloadkit.settings.simulation import Memory
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "description": ["Link", "MetaScheduler", "Metasystem"],
-        "files": ["read_graph", "read_metasystem", "write_metasystem"],
+        "files": [
+            *("Link", "MetaScheduler", "Metasystem"),
+            *("read_graph", "read_metasystem", "write_metasystem"),
+        ],
         "graphs": ["Graph", "Task"],
         "policies": ["MetaPolicy"],
         "result": ["MetaSchedule"],

@@ -44,13 +44,7 @@ def _check_homes(jobs: MetaJobs, policies: Sequence[MetaPolicy]) -> None:
 
 
 class CompiledMetasystem:
-    """The simulation of a metasystem, once.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    policies : sequence of MetaPolicy
-    """
+    """The simulation of a metasystem, once."""
 
     def __init__(self, prepared: Prepared, policies: Sequence[MetaPolicy]) -> None:
         self.prepared = prepared

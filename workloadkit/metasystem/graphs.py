@@ -27,7 +27,7 @@ from workloadkit.metasystem.checks import (
     is_text,
 )
 from workloadkit.simulation.engine import Job, User
-from workloadkit.simulation.users.behaviour import Replay
+from workloadkit.simulation.users import Replay
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 

@@ -13,7 +13,7 @@ from workloadkit.fields import MAX_TIME
 from workloadkit.header import Header
 from workloadkit.io.formats import read_native
 from workloadkit.metasystem.checks import InvalidFieldError
-from workloadkit.metasystem.description import Metasystem
+from workloadkit.metasystem.files import Metasystem
 from workloadkit.metasystem.prepared import Links, MetaJobs, Prepared, PreparedSite, PreparedSource
 from workloadkit.metasystem.sites import described_machine, serve
 from workloadkit.metasystem.sources import JobSource
@@ -25,8 +25,8 @@ from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.populations import Recorded
 from workloadkit.simulation.supports import supports
+from workloadkit.simulation.users import LogBehaviour
 from workloadkit.simulation.users.batches.simulated_users import SimulatedBatchUsers
-from workloadkit.simulation.users.behaviour import LogBehaviour
 from workloadkit.simulation.workload import Rules, Workload, machine_size, shortest_estimate
 from workloadkit.simulation.workload.from_log import make_workload
 from workloadkit.trace import Trace

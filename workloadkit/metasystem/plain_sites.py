@@ -26,7 +26,8 @@ from workloadkit.simulation.plain.events import UNCOUNTED, Event, EventQueue
 from workloadkit.simulation.plain.job import show
 from workloadkit.simulation.plain.simulation import Simulation
 from workloadkit.simulation.rules import SCHEDULER_WAKE_UP, SUBMISSION, TERMINATION, WAKE_UP
-from workloadkit.simulation.users.behaviour import Replay
+from workloadkit.simulation.users import Replay
+from workloadkit.simulation.workload import Rules
 
 
 class MetaUser(User):
@@ -94,7 +95,8 @@ class Submissions(Simulation):
         self.prepared = prepared
         seed, first = prepared.seed, np.flatnonzero((jobs.source == place) & (jobs.part == 0))
         users = prepared.users.plain(np.random.default_rng(seed).spawn(1)[0])  # as in `simulate`
-        super().__init__(Machine(MAX_PROCS), Scheduler(), users, rng=np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        super().__init__(Machine(MAX_PROCS), Scheduler(), users, Rules(MAX_PROCS), rng=rng)
         self._events = SiteEvents()
         self._wake_ups: list[Event] = []
         self._submitted: list[Job] = []
@@ -159,7 +161,7 @@ class SiteSimulation(Simulation):
             self.hardware,
             new_scheduler(prepared.policy),
             [*local, self._grid],
-            overrun=prepared.rules.overrun,
+            Rules(prepared.rules.machine, prepared.rules.overrun),
             rng=np.random.default_rng(prepared.rules.seed),
         )
         self._events: SiteEvents = SiteEvents()

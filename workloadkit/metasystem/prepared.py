@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, WorkloadWarning, quoted
 from workloadkit.fields import MAX_TIME
-from workloadkit.metasystem.description import Metasystem
+from workloadkit.metasystem.files import Metasystem
 from workloadkit.metasystem.sites import Site
 from workloadkit.metasystem.sources import JobSource
 from workloadkit.settings import Simulate
@@ -22,7 +22,7 @@ from workloadkit.simulation.orders import VisibleJob
 from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.simulate import calibrate
 from workloadkit.simulation.supports import supports
-from workloadkit.simulation.users.behaviour import OpenUsers
+from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.trace import Trace
 
@@ -282,12 +282,7 @@ class MetaOutcome(NamedTuple):
 
 
 class Links:
-    """The links between all sites, as tables.
-
-    Parameters
-    ----------
-    system : Metasystem
-    """
+    """The links between all sites, as tables."""
 
     def __init__(self, system: Metasystem) -> None:
         n_sites = len(system.sites)

@@ -11,8 +11,7 @@ import numpy as np
 from workloadkit.custom import is_custom
 from workloadkit.errors import ParameterError, check_choice, quoted
 from workloadkit.metasystem.checks import InvalidFieldError
-from workloadkit.metasystem.description import Metasystem
-from workloadkit.metasystem.files import read_metasystem
+from workloadkit.metasystem.files import Metasystem, read_metasystem
 from workloadkit.metasystem.jobs import prepare
 from workloadkit.metasystem.plain import play_plain
 from workloadkit.metasystem.policies import MetaPolicy, parse

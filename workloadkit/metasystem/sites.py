@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from workloadkit.parameters import read_duration
 from workloadkit.simulation import schedulers
 from workloadkit.simulation.machine.described import Described, _fit_when_idle
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.plain import Machine, is_kept_at, just_after
+from workloadkit.simulation.machine.plain import Claim, Machine, is_kept_at, just_after
 from workloadkit.simulation.selected_machine import machine_named
 from workloadkit.simulation.supports import supports
 from workloadkit.simulation.workload import Workload
@@ -95,23 +95,11 @@ def _joined(requests: Sequence[tuple[Requests, NDArray[np.int64]]]) -> Requests:
 # A machine in plain Python that accepts reservations of processors for parts of meta jobs.
 
 
-class _Claim(NamedTuple):
-    """When a waiting job is to start; if `strictly`, it is in the way of jobs that end then."""
-
-    begin: Any
-    end: Any
-    strictly: bool = False
-
-
 class ReservingMachine(Machine):
     """Identical processors, some of them reserved for a time.
 
     Waiting jobs start only if they end before reserved processors are needed, by their estimates.
     Schedulers see reservations as they see announced outages.
-
-    Parameters
-    ----------
-    procs : int
 
     Attributes
     ----------
@@ -122,7 +110,7 @@ class ReservingMachine(Machine):
     def __init__(self, procs: int) -> None:
         super().__init__(procs)
         self.accepted: dict[int, tuple[Any, Any, int]] = {}
-        self._claims: dict[Any, _Claim] = {}  # in this pass
+        self._claims: dict[Any, Claim] = {}  # in this pass
         self._simulation: Any = None
 
     def begin(self, simulation: Any) -> None:
@@ -160,7 +148,7 @@ class ReservingMachine(Machine):
     def reserve(self, job: Any, now: Any, *, strictly: bool = False) -> Any:
         """Claim the earliest slot for a waiting job; return its begin."""
         begin = self._earliest(job, now)
-        self._claims[job] = _Claim(begin, begin + job.estimate, strictly)
+        self._claims[job] = Claim(begin, begin + job.estimate, strictly)
         return begin
 
     def release(self, job: Any = None) -> None:
@@ -175,7 +163,7 @@ class ReservingMachine(Machine):
         super().start(job, now)
         self._claims.pop(job, None)
         if is_kept_at(end := now + job.estimate, self._claims.values()):
-            self._claims[job] = _Claim(end, just_after(end))
+            self._claims[job] = Claim(end, just_after(end))
 
 
 # The sites of a metasystem: what they admit and publish, and models of their waits.

@@ -17,7 +17,7 @@ from workloadkit.metasystem.checks import (
 )
 from workloadkit.metasystem.graphs import Graph
 from workloadkit.simulation import users as behaviours
-from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
+from workloadkit.simulation.users import Behaviour, Community, LogBehaviour
 from workloadkit.trace import Trace
 
 

@@ -210,14 +210,7 @@ class Draw:
 
 
 def draw(pools: ResamplingPools, plan: ResamplingPlan, rng: np.random.Generator) -> Draw:
-    """Draw a new log.
-
-    Parameters
-    ----------
-    pools : ResamplingPools
-    plan : ResamplingPlan
-    rng : Generator
-    """
+    """Draw a new log."""
     placements = populate(pools, plan, rng)
     if pools.pieces is None:
         job, placement, week = _whole_users(pools, plan, placements)

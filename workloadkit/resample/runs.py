@@ -174,14 +174,7 @@ def resamples(
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Pools, plan and settings of new logs, without a seed.
-
-    Parameters
-    ----------
-    pools : ResamplingPools
-    plan : ResamplingPlan
-    settings : Resample
-    """
+    """Pools, plan and settings of new logs, without a seed."""
 
     pools: ResamplingPools
     plan: ResamplingPlan

@@ -41,8 +41,8 @@ from workloadkit.simulation.policies.arrivals import (
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.users import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.users.batches import BatchUser
-from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.workload import Workload
 
 __all__ = [

@@ -18,7 +18,7 @@ from workloadkit.simulation.machine.hardware import is_reservable
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
-from workloadkit.simulation.users.behaviour import SimulatedUsers
+from workloadkit.simulation.users import SimulatedUsers
 from workloadkit.simulation.workload import (
     CancelledJobs,
     Rules,
@@ -77,13 +77,10 @@ def play_plain(
         machine,
         scheduler,
         users,
-        overrun=rules.overrun,
-        passes=rules.passes,
+        rules,
         rng=np.random.default_rng(rules.seed),
         utility_at=utility_at,
         predictor=_plain_predictor(rules),
-        holds=rules.holds,
-        requeues=rules.requeues,
     )
     jobs = simulation.go()
     if rules.passes == "instant":

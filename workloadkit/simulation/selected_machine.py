@@ -24,8 +24,7 @@ from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule.notes import name_of, users_noted
 from workloadkit.simulation.supports import OF_SCHEDULERS, supports, that_support
-from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.users.behaviour import Community, is_of_log
+from workloadkit.simulation.users import Community, OpenUsers, is_of_log
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace

@@ -22,10 +22,10 @@ from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.schedule.notes import identity_of, name_of, users_noted
 from workloadkit.simulation.selected_machine import NO_EFFECT, SelectedMachine, select_machine
 from workloadkit.simulation.supports import supports
-from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.users.behaviour import (
+from workloadkit.simulation.users import (
     Community,
     LogBehaviour,
+    OpenUsers,
     is_of_log,
     is_plain_only,
 )

@@ -39,11 +39,11 @@ from workloadkit.simulation.selection import (
     select_parts,
     uncounted_users,
 )
-from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.users.behaviour import (
+from workloadkit.simulation.users import (
     Behaviour,
     Community,
     LogBehaviour,
+    OpenUsers,
     SimulatedUsers,
 )
 from workloadkit.simulation.workload import Workload, shortest_estimate, that_wait
@@ -204,7 +204,7 @@ def _let_submit(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trac
     jobs, outcome, runs = _plain(parts, settings)(parts.behaviour)
     play = EngineResult(submitted(jobs), outcome, runs=runs)
     points = {place: job.utility for place, job in enumerate(jobs) if job.utility}
-    from workloadkit.simulation.workload.synthetic import as_log
+    from workloadkit.simulation.workload.from_log import as_log
 
     trace, workload = as_log(play.workload, parts.rules.machine, utilities=points)
     return trace, trace, play._replace(workload=workload)

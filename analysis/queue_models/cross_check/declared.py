@@ -7,7 +7,7 @@ what is compared, and the point of `crosscheck all`.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -22,9 +22,18 @@ from workloadkit.analysis.queue_models.cross_check.models import (
     whole,
 )
 from workloadkit.analysis.queue_models.cross_check.networks import NETWORKS
+from workloadkit.analysis.queue_models.cross_check.one_station import (
+    Order,
+    gamma_times,
+    play_breakdowns,
+    play_by_size,
+    play_impatient,
+)
 from workloadkit.analysis.queue_models.cross_check.stations import play_limited_room
 from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.simulation import users
+
+_OPEN = ("lam", "S")
 
 
 def four(group: Group, letter: str) -> tuple[ModelMeasure, ...]:
@@ -112,6 +121,11 @@ def _limited_room(point: Point) -> Callable[..., Any]:
     return lambda run, jobs: partial(play_limited_room, lam, run, whole(servers), whole(room), jobs)
 
 
+def _impatient(point: Point) -> Callable[..., Any]:
+    lam, servers, patience = (point[name] for name in ("lam", "servers", "patience"))
+    return lambda run, jobs: partial(play_impatient, lam, run, whole(servers), patience, jobs)
+
+
 def _any_service(point: Point) -> Callable[..., Any]:
     """Return a function that draws gamma-distributed run times, for users with these in order."""
     lam, scv = float(point["lam"]), float(point["scv"])
@@ -119,8 +133,36 @@ def _any_service(point: Point) -> Callable[..., Any]:
 
 
 def _gamma_jobs(lam: float, run: float, scv: float, jobs: int, rng: np.random.Generator) -> Any:
-    times = rng.gamma(1 / scv, scv * run, jobs) if scv else np.full(jobs, run)
-    return users.Poisson(lam, run=np.maximum(times, 1e-300), law="listed", jobs=jobs)
+    times = np.maximum(gamma_times(rng, run, scv, jobs), 1e-300)
+    return users.Poisson(lam, run=times, law="listed", jobs=jobs)
+
+
+def _own(play: Callable[..., Any], *names: str) -> Callable[[Point], Callable[..., Any]]:
+    """Return the simulation of its own of a station with lam, S and further parameters."""
+
+    def simulated(point: Point) -> Callable[..., Any]:
+        others = [float(point.get(name, 1.0)) for name in names]
+        return lambda run, jobs: partial(play, float(point["lam"]), run, *others, jobs)
+
+    return simulated
+
+
+def _by_size(order: Order) -> CheckedModel:
+    known = (*_OPEN, *(() if order == "ps" else ("scv",)))
+    return _declared(
+        order,
+        _OPEN,
+        known,
+        _own(partial(play_by_size, order), "scv"),
+        laws=lambda _: (),
+        example={"lam": 0.6, "S": 1} | ({} if order == "ps" else {"scv": 1}),
+        fewer=10,
+    )
+
+
+def _of_impatient(_: Point) -> tuple[ModelMeasure, ...]:
+    X, R, Q, U = four("all", "")
+    return X._replace(group="served"), R, Q, U
 
 
 def _parallel(point: Point) -> Callable[..., Any]:
@@ -158,7 +200,6 @@ _CLOSED = _declared(
     laws=lambda _: (Responses("R", "closed", "all"),),
     example={"N": 5, "Z": 4, "S": 1, "servers": 2},
 )
-_OPEN = ("lam", "S")
 _MM1 = _declared("mm1", _OPEN, _OPEN, _poisson, example={"lam": 0.7, "S": 1})
 _MMC = _declared(
     "mmc",
@@ -198,6 +239,34 @@ MODELS: dict[str, CheckedModel] = {
         _any_service,
         laws=lambda _: (),
         example={"lam": 0.5, "S": 1, "scv": 3},
+    ),
+    "mgc": _declared(
+        "mgc",
+        (*_OPEN, "scv", "servers"),
+        (*_OPEN, "scv", "servers"),
+        _any_service,
+        laws=lambda _: (),
+        example={"lam": 1.4, "S": 1, "scv": 2, "servers": 2},
+    ),
+    **{order: _by_size(order) for order in get_args(Order)},
+    "impatient": _declared(
+        "impatient",
+        (*_OPEN, "servers", "patience"),
+        (*_OPEN, "servers", "patience"),
+        _impatient,
+        measured=_of_impatient,
+        laws=lambda _: (),
+        example={"lam": 2.5, "S": 1, "servers": 2, "patience": 2},
+        fewer=5,
+    ),
+    "breakdowns": _declared(
+        "breakdowns",
+        (*_OPEN, "up", "down"),
+        (*_OPEN, "up", "down"),
+        _own(play_breakdowns, "up", "down"),
+        laws=lambda _: (),
+        example={"lam": 0.4, "S": 1, "up": 9, "down": 1},
+        fewer=5,
     ),
     "closed": _CLOSED,
     "mixed": _declared(

@@ -40,6 +40,13 @@ def _classes(point: Point, demands: str, N: Any, Z: Any) -> list[JobClass]:
     ]
 
 
+def _open(point: Point) -> Callable[..., Any]:
+    rates = np.atleast_1d(point["lam"])
+    classes = _classes(point, "demands", np.zeros(rates.size), 1 / rates)
+    servers = np.broadcast_to(point.get("servers", 1.0), len(classes[0].visits))
+    return lambda jobs: partial(play_network, classes, servers.astype(np.float64).tolist(), jobs)
+
+
 def _simulated(point: Point) -> Callable[..., Any]:
     classes = _classes(point, "demands", point["N"], point.get("Z", 0.0))
     if "lam" in point:
@@ -117,5 +124,20 @@ NETWORKS: dict[str, CheckedModel] = {
         Z=[4],
         open_demands=[[0.5, 0.8]],
         lam=[0.3],
+    ),
+    "open_network": CheckedModel(
+        "networks.open_network",
+        ("demands", "lam"),
+        ("demands", "lam", "servers"),
+        _open,
+        lambda point: _of_classes(point["demands"], "", 0),
+        lambda _: (),
+        example={
+            "demands": np.array([[0.5, 0.8], [0.5, 0.8]]),
+            "lam": np.array([0.4, 0.3]),
+            "servers": np.array([1.0, 2.0]),
+        },
+        arrays=True,
+        fewer=10,
     ),
 }

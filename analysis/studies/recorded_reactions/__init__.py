@@ -81,7 +81,7 @@ from workloadkit.analysis.reproduction import (
     at_most,
     below,
 )
-from workloadkit.analysis.reproduction.sources import ZAKAY_LOGS, without
+from workloadkit.analysis.reproduction.runs import ZAKAY_LOGS, without
 
 if TYPE_CHECKING:
     import numpy as np

@@ -48,7 +48,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.sources import SHMUELI_CANCELLED, SHMUELI_LOGS, without
+from workloadkit.analysis.reproduction.runs import SHMUELI_CANCELLED, SHMUELI_LOGS, without
 from workloadkit.analysis.studies.shmueli_creasy import CLASSES
 from workloadkit.analysis.studies.shmueli_logs.measuring import (
     KINDS,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
-from workloadkit.analysis.reproduction.sources import without_cancelled
+from workloadkit.analysis.reproduction.runs import without_cancelled
 from workloadkit.distinct import distinct
 from workloadkit.site.distributions import LONGEST_BREAK, SESSION
 

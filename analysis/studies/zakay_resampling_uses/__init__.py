@@ -47,7 +47,7 @@ them. Jobs that never ran, jobs of unknown user and jobs larger than the machine
 from collections.abc import Iterator, Mapping
 
 from workloadkit.analysis.reproduction import Each, Log, Result, Study, StudyInput
-from workloadkit.analysis.reproduction.sources import (
+from workloadkit.analysis.reproduction.runs import (
     OVERRUN,
     SPARE,
     START,

@@ -9,7 +9,7 @@ from workloadkit.analysis.reproduction import (
     Log,
     Reading,
 )
-from workloadkit.analysis.reproduction.sources import easy, temporary
+from workloadkit.analysis.reproduction.runs import easy, temporary
 from workloadkit.clock import DAY, WEEK
 
 if TYPE_CHECKING:

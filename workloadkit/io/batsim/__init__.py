@@ -35,7 +35,6 @@ from workloadkit.trace import Trace
 
 __all__ = ["looks_like", "read_batsim", "write_batsim"]
 
-
 #: Largest accepted text: some five million jobs, which need ten times as much memory. [bytes]
 MAX_TEXT = 1 << 30
 
@@ -92,9 +91,7 @@ def read_batsim(source: Source) -> Trace:
     path = source_path(source)
     digest = hashlib.sha256()
     text = _text(source, path, digest)
-    workload = read_json(text, path)
-    reader = _Reader(path, workload)
-    return reader.trace(digest.hexdigest())
+    return _Reader(path, read_json(text, path)).trace(digest.hexdigest())
 
 
 def looks_like(first_lines: list[str]) -> bool:

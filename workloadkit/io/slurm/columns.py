@@ -36,6 +36,7 @@ FREE_TEXT = (
     *("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra"),
     *("StdOut", "StdErr", "StdIn"),
 )
+_FREE = frozenset(name.lower() for name in FREE_TEXT)
 
 _RESOURCE_LISTS = (
     *("reqtres", "alloctres", "tresusageinmax", "tresusageinmaxnode", "tresusageinmaxtask"),
@@ -112,9 +113,6 @@ def goes_on(name: str, text: str, other: str) -> bool:
     return lists and _ONE_RESOURCE.fullmatch(text) is not None
 
 
-_FREE = frozenset(name.lower() for name in FREE_TEXT)
-
-
 #: The command that produces the export.
 EXPORT = (
     "TZ=UTC sacct -aXPD -S FROM -E TO --units=K -o JobIDRaw,JobID,Cluster,Partition,QOS,Account,"
@@ -174,11 +172,7 @@ _NEEDED = (
 _BETTER = (
     (("id",), "JobID", "rows are numbered by their lines"),
     (("state",), "State", "status unknown"),
-    (
-        ("procs", "allocated", "requested_procs", "requested"),
-        "AllocCPUS",
-        "processors unknown",
-    ),
+    (("procs", "allocated", "requested_procs", "requested"), "AllocCPUS", "processors unknown"),
 )
 
 # Exports without a line of names: those of Open XDMoD's versions, and that of `EXPORT`.

@@ -12,14 +12,16 @@ from workloadkit.io.cells import Cells
 from workloadkit.io.lines import Block, Lines
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, ExportColumns, checked_columns, columns_at, fits
-from workloadkit.io.slurm.fixed_width import FixedColumns, fixed_rows, with_widths
 from workloadkit.io.slurm.splitting import (
+    FixedColumns,
     Row,
     fields_of_lines,
+    fixed_rows,
     has_bare_quotes,
     lines_with,
     put_together,
     split_quoted,
+    with_widths,
     without_returns,
 )
 from workloadkit.io.slurm.values import is_id
@@ -312,8 +314,7 @@ class RowReader:
         """Take back the row before a part of a row, if the part may be its rest."""
         if not found or found[-1].place != place - 1:
             return
-        row = found[-1]
-        text = self.columns.delimiter.join(row.cells)
+        row, text = found[-1], self.columns.delimiter.join(found[-1].cells)
         self.breaks = [len(text)]
         in_text = self.columns.n_fields - 1 not in self.columns.free  # else it may be of any line
         if not self.is_row(row.cells) or (in_text and self.joined(f"{text} {line}")):

@@ -139,8 +139,9 @@ class LogWriter:
         sidecar = sidecar_of(table, numbers, self.options, origin)
         words = [name for name, dtype in sidecar.dtypes.items() if dtype == "category"]
         for name in sidecar:
-            values = _coded(sidecar[name]) if name in words else sidecar[name].to_numpy()
-            columns[SIDECAR + name] = pa.array(values, from_pandas=name not in words)
+            column = _coded(sidecar[name]) if name in words else pa.array(sidecar[name])
+            is_text = pa.types.is_large_string(column.type)
+            columns[SIDECAR + name] = column.cast(pa.string()) if is_text else column
         return columns, [*(n for n in REPEATING if n in columns), *(SIDECAR + n for n in words)]
 
     def _stored(self, name: str, column: NDArray, *, is_first: bool) -> Any:

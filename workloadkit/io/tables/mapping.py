@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from workloadkit.errors import FormatError, MissingFileError, ParameterError, among, quoted
 from workloadkit.io.files import is_file
+from workloadkit.io.strict_json import read_toml
 from workloadkit.io.tables.declared import (
     DURATION_UNITS,
     DURATIONS,
@@ -34,7 +35,6 @@ from workloadkit.io.tables.declared import (
     Tried,
     Value,
 )
-from workloadkit.io.toml import read_toml
 
 __all__ = [
     "DURATIONS",

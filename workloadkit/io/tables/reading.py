@@ -148,6 +148,8 @@ class Batches:
 
     def _extend(self, batch: Any) -> None:
         """Add a batch of jobs to the records."""
+        import pyarrow as pa
+
         places = _whole(batch, "_place")
         self._n_jobs += places.size
         self._note_odd(batch, places)
@@ -156,7 +158,7 @@ class Batches:
             if name in MEMORY and self.mapping.fields[name].unit == "suffix":
                 given[name] = _words(batch, name)
             elif name == "id":
-                given[name] = batch.column(name).fill_null("").to_numpy(zero_copy_only=False)
+                given[name] = pa.chunked_array([batch.column(name).fill_null("")])
             elif name in WORDS:
                 given[name] = _words(batch, name)
             else:

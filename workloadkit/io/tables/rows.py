@@ -75,7 +75,8 @@ def _selected(table: Table, columns: Mapping[str, str], scan: str, place: str) -
     chosen = []
     for column, sql in columns.items():
         if column in table.numbers:
-            number = number_of_text(f"CAST({sql} AS VARCHAR)")
+            parsed = number_of_text(f"CAST({sql} AS VARCHAR)")
+            number = f"CASE WHEN isfinite({parsed}) THEN {parsed} END"
             odd = f"{sql} IS NOT NULL AND CAST({sql} AS VARCHAR) <> '' AND {number} IS NULL"
             chosen.append(f"CASE WHEN {odd} THEN CAST({sql} AS VARCHAR) END AS _text{len(bits)}")
             bits.append(f"CASE WHEN {odd} THEN {1 << len(bits)} ELSE 0 END")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import (
     bare,
-    by_reference,
     chosen_by_type,
     inline,
     interpreted,
@@ -20,6 +19,7 @@ from workloadkit._kernels.compile import (
     native,
 )
 from workloadkit._kernels.memory import lay_out, pack
+from workloadkit._kernels.record import by_reference
 from workloadkit.fields import UNKNOWN
 from workloadkit.metasystem.kernels.slots import Line, earliest_slot, start_by_key, take_slot
 from workloadkit.metasystem.kernels.streams import go

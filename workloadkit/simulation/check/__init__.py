@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from workloadkit.settings import Check
 from workloadkit.settings.setting import takes
-from workloadkit.simulation.check.cancelled import cancelled_jobs_are_the_logs, listed_cancelled
-from workloadkit.simulation.check.described import claims_by_partition, claims_on
 from workloadkit.simulation.check.feasible import (
     Listed,
     each_is_there_once,
@@ -29,15 +27,20 @@ from workloadkit.simulation.check.feasible import (
     submit_times_are_the_logs,
     with_stopped_runs,
 )
+from workloadkit.simulation.check.nodes import claims_by_partition, claims_on
 from workloadkit.simulation.check.policy_rules import (
     around_reservations,
     claims_of,
     slacks_are_kept,
 )
 from workloadkit.simulation.check.replaying import rule_of
-from workloadkit.simulation.check.report import report_of
-from workloadkit.simulation.check.scheduled_jobs import interruptions_of, make_case
-from workloadkit.simulation.check.subject import Subject, subject_of
+from workloadkit.simulation.check.scheduled_jobs import (
+    cancelled_jobs_are_the_logs,
+    interruptions_of,
+    listed_cancelled,
+    make_case,
+)
+from workloadkit.simulation.check.subject import Subject, report_of, subject_of
 from workloadkit.simulation.check.verdicts import CheckReport, ScheduleClaim
 from workloadkit.simulation.machine.shutdowns import holds_of
 from workloadkit.simulation.schedule import Schedule

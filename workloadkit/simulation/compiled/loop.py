@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, bound, by_reference, inline, kernel, uncached
+from workloadkit._kernels.compile import bare, bound, inline, kernel, uncached
+from workloadkit._kernels.record import by_reference
 from workloadkit.simulation.compiled import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.compiled.cancellations import let_leave, next_to_leave
 from workloadkit.simulation.compiled.events import (

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import (
-    by_reference,
     chosen_by_type,
     in_python,
     interpreted,
@@ -28,6 +27,7 @@ from workloadkit._kernels.compile import (
     native,
 )
 from workloadkit._kernels.memory import lay_out, pack
+from workloadkit._kernels.record import by_reference
 from workloadkit.simulation.compiled.agenda import Agenda
 from workloadkit.simulation.compiled.parts import (
     functions_of,

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import (
     bare,
-    by_reference,
     chosen_by_type,
     helper,
     in_python,
     inline,
     kernel,
 )
+from workloadkit._kernels.record import by_reference
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.parts import functions_of, kind_of, register_functions

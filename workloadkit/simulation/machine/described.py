@@ -18,7 +18,7 @@ from workloadkit.io.outages import Outages
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
-from workloadkit.machine.resources import amounts_on
+from workloadkit.record_fields import amounts_on
 from workloadkit.settings.simulation import Claim, Memory, Placement
 from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeSite

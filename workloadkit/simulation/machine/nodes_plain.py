@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError
-from workloadkit.simulation.machine.plain import Machine, Pool, Run, is_kept_at, just_after
+from workloadkit.simulation.machine.plain import Claim, Machine, Pool, Run, is_kept_at, just_after
 from workloadkit.simulation.machine.processors import FailingMachine
 from workloadkit.simulation.machine.shapes import CONTIGUOUS, CORES, Shape, Shapes, find_place
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
@@ -29,7 +29,7 @@ class NodeSite(NamedTuple):
     Parameters
     ----------
     capacity : sequence of sequence of int
-        Cores and other resources of each node, see `resources.amounts_on`.
+        Cores and other resources of each node, see `amounts_on`.
     kinds : sequence of int
         Type of each node.
     pools : sequence of int
@@ -183,22 +183,6 @@ class NodeLevel:
         return f"{len(self.nodes)} nodes with {self.free} free processors"
 
 
-class NodeClaim(NamedTuple):
-    """A place that is reserved for a job from `begin` until `end`.
-
-    If `strictly`, a job that ends at `begin` is in its way, too.
-    """
-
-    begin: Any
-    end: Any
-    place: Place
-    strictly: bool = False
-
-    def is_in_the_way(self, begin: Any, end: Any) -> bool:
-        """Whether it begins during some time."""
-        return begin < self.begin < end or (self.strictly and self.begin == end)
-
-
 class NodeMachine(FailingMachine):
     """Nodes, which may go down and come up, and pools.
 
@@ -234,8 +218,8 @@ class NodeMachine(FailingMachine):
         cores = [node[CORES] for node in site.capacity]
         self._node_of = np.repeat(np.arange(len(cores)), cores)  # each core
         self._numbers, self._by_nodes = numbers, site.claim == "nodes"
-        self._claims: dict[JobView, NodeClaim] = {}
-        self._accepted: dict[JobView, NodeClaim] = {}  # claims of requests
+        self._claims: dict[JobView, Claim] = {}
+        self._accepted: dict[JobView, Claim] = {}  # claims of requests
 
     def _go_down(self, shutdown: Shutdown) -> None:
         """Begin an outage, and stop the jobs that started last where cores are missing."""
@@ -320,7 +304,7 @@ class NodeMachine(FailingMachine):
         self._claims.pop(job, None)
         self._places[job] = place
         if is_kept_at(end := now + job.estimate, self._claims.values()):
-            self._claims[job] = NodeClaim(end, just_after(end), place)
+            self._claims[job] = Claim(end, just_after(end), place=place)
         self._nodes.change(job, place, -1)
         if self.level is not self._nodes:
             self.level.take(job)
@@ -344,7 +328,7 @@ class NodeMachine(FailingMachine):
         self._claims[job] = claim._replace(strictly=strictly)
         return claim.begin
 
-    def first_claim(self, job: JobView, earliest: Any, now: Any) -> NodeClaim | None:
+    def first_claim(self, job: JobView, earliest: Any, now: Any) -> Claim | None:
         """Return the first claim for a job, from some second on; None if there is no place."""
         ends = {running.start + running.estimate for running in self._places}
         ends.update(claim.end for claim in self._all_claims.values())
@@ -352,11 +336,11 @@ class NodeMachine(FailingMachine):
         for time in [earliest, *sorted(end for end in ends if end > earliest)]:
             place = self._least(job, time, now, is_free=False).place(job)
             if place is not None:
-                return NodeClaim(time, time + job.estimate, place)
+                return Claim(time, time + job.estimate, place=place)
         return None
 
     @property
-    def _all_claims(self) -> dict[JobView, NodeClaim]:
+    def _all_claims(self) -> dict[JobView, Claim]:
         """Claims of requests and of waiting jobs."""
         return {**self._accepted, **self._claims}
 

@@ -12,7 +12,7 @@ A *level* describes the free resources at some time. It has
 another machine (with licences, for example) is another level: `Machine(procs, level)`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +33,24 @@ def just_after(time: Any) -> Any:
     return time + 1 if isinstance(time, int) else nextafter(time, inf)
 
 
-def is_kept_at(end: Any, claims: Iterable[Any]) -> bool:
+class Claim(NamedTuple):
+    """What is set aside for a job, or for a request, from `begin` until `end`.
+
+    If `strictly`, a job that ends at `begin` is in its way, too. On nodes, `place` is the number of
+    processors by node.
+    """
+
+    begin: Any
+    end: Any
+    strictly: bool = False
+    place: Mapping[int, int] = {}
+
+    def is_in_the_way(self, begin: Any, end: Any) -> bool:
+        """Whether it begins during some time."""
+        return begin < self.begin < end or (self.strictly and self.begin == end)
+
+
+def is_kept_at(end: Any, claims: Iterable[Claim]) -> bool:
     """Whether a job that starts keeps its place at its planned end: a strict claim begins then."""
     return any(claim.strictly and claim.begin == end for claim in claims)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.simulation.compiled.state import Jobs, State
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.nodes_plain import NodeClaim, NodeMachine, NodeSite
-from workloadkit.simulation.machine.plain import Run
+from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
+from workloadkit.simulation.machine.plain import Claim, Run
 from workloadkit.simulation.machine.reservable_plain import (
     REFUSED,
     Answering,
@@ -48,7 +48,7 @@ class ReservableNodeMachine(Answering, NodeMachine):
         self.held: list[tuple[int, Run]] = []
         self.let_reserve(table)
 
-    def offer(self, view: JobView, earliest: Any, latest: Any) -> NodeClaim | None:
+    def offer(self, view: JobView, earliest: Any, latest: Any) -> Claim | None:
         """Return the first claim that suits, by running jobs and accepted requests; else None."""
         waiting, self._claims = self._claims, {}
         claim = self.first_claim(view, earliest, self._simulation.now)

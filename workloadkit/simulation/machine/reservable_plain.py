@@ -15,7 +15,7 @@ from workloadkit.errors import WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.reservations import RESERVATION_KINDS, ReservationRequests
 from workloadkit.simulation.compiled.state import never
-from workloadkit.simulation.machine.plain import Machine, Pool, is_kept_at, just_after
+from workloadkit.simulation.machine.plain import Claim, Machine, Pool, is_kept_at, just_after
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.participants import User
 from workloadkit.simulation.rules import counted_end
@@ -137,21 +137,6 @@ def request_table(
 _BEGIN, _ASK = range(2)  # the order of events at one instant
 
 
-class _Claim(NamedTuple):
-    """Processors claimed for a job, or for a request, from `begin` until `end`.
-
-    If `strictly`, a job that ends at `begin` needs them, too.
-    """
-
-    begin: Any
-    end: Any
-    strictly: bool = False
-
-    def is_in_the_way(self, begin: Any, end: Any) -> bool:
-        """Whether it begins during some time."""
-        return begin < self.begin < end or (self.strictly and self.begin == end)
-
-
 class Answering(Machine):
     """Base of machines that answer requests; subclasses define `offer`.
 
@@ -216,23 +201,17 @@ class Answering(Machine):
 
 
 class ReservableMachine(Answering):
-    """Processors that are always available and can be reserved.
-
-    Parameters
-    ----------
-    procs : int
-    table : RequestTable
-    """
+    """Processors that are always available and can be reserved."""
 
     def __init__(self, procs: int, table: RequestTable) -> None:
         super().__init__(procs)
         self._running: dict[JobView, None] = {}
         self.let_reserve(table)
 
-    def offer(self, view: JobView, earliest: Any, latest: Any) -> _Claim | None:
+    def offer(self, view: JobView, earliest: Any, latest: Any) -> Claim | None:
         """Return the first claim that suits, by running jobs and accepted requests; else None."""
         begin = self._slot(view, earliest, latest)
-        return None if begin == inf else _Claim(begin, begin + view.estimate)
+        return None if begin == inf else Claim(begin, begin + view.estimate)
 
     def _slot(self, view: JobView, earliest: Any, latest: Any) -> Any:
         """Return the first start that suits, by running jobs and accepted requests; else `inf`."""
@@ -270,7 +249,7 @@ class ReservableMachine(Answering):
         starts = [claim.begin for claim in claims.values() if claim.is_in_the_way(begin, end)]
         return all(self._planned(time, claims).fits(job) for time in [begin, *starts])
 
-    def _planned(self, time: Any, claims: dict[JobView, _Claim]) -> Pool:
+    def _planned(self, time: Any, claims: dict[JobView, Claim]) -> Pool:
         """Return the level planned for some second, with some claims."""
         level: Pool = self.level.copy()
         for running in self._running:
@@ -287,7 +266,7 @@ class ReservableMachine(Answering):
         self._claims.pop(job, None)
         self._running[job] = None
         if is_kept_at(end := now + job.estimate, self._claims.values()):
-            self._claims[job] = _Claim(end, just_after(end))
+            self._claims[job] = Claim(end, just_after(end))
 
     def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the processors of a job."""
@@ -302,7 +281,7 @@ class ReservableMachine(Answering):
         ends.update(claim.end for claim in (*self._accepted.values(), *self._claims.values()))
         for time in [now, *sorted(end for end in ends if end > now)]:
             if self._is_free(job, time, now):
-                self._claims[job] = _Claim(time, time + job.estimate, strictly)
+                self._claims[job] = Claim(time, time + job.estimate, strictly)
                 return time
         return inf
 

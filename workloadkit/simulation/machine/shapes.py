@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.machine.requests import Requests
-from workloadkit.machine.resources import NODE_RESOURCES, amounts_on
+from workloadkit.record_fields import NODE_RESOURCES, amounts_on
 
 #: More processors, nodes or kilobytes than any machine has; sums of it over nodes do not overflow.
 UNLIMITED = 1 << 40

@@ -11,6 +11,7 @@ from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.plain.simulation import Simulation
+from workloadkit.simulation.workload import Rules
 
 
 class ForecastUser(User):
@@ -59,9 +60,8 @@ class Ahead(Simulation):
         coming = ForecastUser()
         coming.jobs = jobs
         rng = np.random.default_rng(0)  # as in the compiled engine
-        super().__init__(
-            hardware, scheduler, [coming], passes=passes, rng=rng, utility_at=utility_at
-        )
+        rules = Rules(hardware.procs, passes=passes)
+        super().__init__(hardware, scheduler, [coming], rules, rng=rng, utility_at=utility_at)
         self.first = other.first
         there = sorted(
             (*other.scheduler.running, *other.scheduler.queue), key=attrgetter("arrival")

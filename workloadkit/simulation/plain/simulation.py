@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from workloadkit.errors import WorkloadError, plural
-from workloadkit.settings.simulation import Passes, UtilityAt
+from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.machine.plain import Machine
-from workloadkit.simulation.machine.shutdowns import UserOutage
-from workloadkit.simulation.plain.events import EventQueue
-from workloadkit.simulation.plain.holds import Holds
+from workloadkit.simulation.plain.events import EventQueue, Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.rules import (
@@ -31,7 +29,7 @@ from workloadkit.simulation.rules import (
     TERMINATION,
     WAKE_UP,
 )
-from workloadkit.simulation.workload import Overrun, plan, shortest_estimate
+from workloadkit.simulation.workload import Rules, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 
 _BEHIND_NUMBERS = 2**63  # jobs without a number follow those of the same second with one
@@ -64,10 +62,9 @@ class Simulation:
     scheduler : Scheduler
     users : sequence of User
         Numbered 1, 2, … in this order.
-    overrun : {"kill", "raise", "late"}
-        Treatment of jobs that outlive their estimates.
-    passes : {"instant", "event"}
-        Whether the scheduler allocates once an instant or after each single event.
+    rules : Rules
+        Of these, the treatment of jobs that outlive their estimates, the passes, and the outages of
+        users.
     rng : Generator
         For the scheduler; each user receives a separate stream, spawned from it in the order of
         `users`.
@@ -79,10 +76,6 @@ class Simulation:
         returns the planned run time of a job that has outlived it. All receive a `JobView`. If it
         has a true attribute `renewed`, waiting jobs are planned again before a pass if jobs have
         ended. By default, jobs are planned with their limits.
-    holds : sequence of UserOutage
-        Outages of users.
-    requeues : bool
-        Whether jobs that these stop return to the queue; otherwise they are lost.
 
     Attributes
     ----------
@@ -101,17 +94,14 @@ class Simulation:
         hardware: Machine,
         scheduler: Scheduler,
         users: Sequence[User],
+        rules: Rules,
         *,
-        overrun: Overrun = "raise",
-        passes: Passes = "instant",
         rng: np.random.Generator,
         utility_at: UtilityAt = "turnaround",
         predictor: Any = None,
-        holds: Sequence[UserOutage] = (),
-        requeues: bool = True,
     ) -> None:
         self.hardware, self.scheduler, self.users = hardware, scheduler, tuple(users)
-        self.overrun, self.by_event = overrun, passes == "event"
+        self.overrun, self.by_event = rules.overrun, rules.passes == "event"
         self.rng, self.utility_at, self.predictor = rng, utility_at, predictor
         self._corrects = hasattr(predictor, "correct")
         self._renews = getattr(predictor, "renewed", False)
@@ -135,7 +125,7 @@ class Simulation:
             user.rng = stream
             user._simulation = self
         hardware.begin(self)
-        self._holds = Holds(holds, requeues=requeues, simulation=self) if holds else None
+        self._holds = Holds(rules.holds, rules.requeues, self) if rules.holds else None
         scheduler.free = hardware.level.free
 
     @property

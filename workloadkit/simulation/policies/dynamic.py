@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import inline
 from workloadkit._kernels.record import Record
 from workloadkit.simulation.compiled.parts import by_part
-from workloadkit.simulation.compiled.queue import link
-from workloadkit.simulation.compiled.size_classes import Classes
+from workloadkit.simulation.compiled.queue import Classes, link
 from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,

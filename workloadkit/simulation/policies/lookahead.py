@@ -322,14 +322,7 @@ register_functions(Packing, sys.modules[__name__])
 
 
 class CompiledLookahead(CompiledPolicy):
-    """Backfilling with lookahead.
-
-    Parameters
-    ----------
-    depth : int
-    workload : Workload
-    rules : Rules
-    """
+    """Backfilling with lookahead."""
 
     def __init__(self, depth: int, workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)

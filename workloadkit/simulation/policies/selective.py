@@ -55,7 +55,7 @@ class Selective:
         from workloadkit.simulation.orders import settled
         from workloadkit.simulation.policies.order.compiled import settled_score
         from workloadkit.simulation.policies.order.expression import read
-        from workloadkit.simulation.policies.order.score import Score
+        from workloadkit.simulation.policies.order.kernel import Score
         from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 
         due = "submit + (threshold - 1) * estimate"

@@ -13,7 +13,7 @@ from workloadkit.settings.setting import settings_of
 from workloadkit.simulation import predictors, schedulers
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.users.behaviour import Behaviour, Community, LogBehaviour
+from workloadkit.simulation.users import Behaviour, Community, LogBehaviour
 from workloadkit.trace import Trace
 
 #: Parts that a schedule identifies but does not contain.

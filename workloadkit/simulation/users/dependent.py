@@ -18,7 +18,7 @@ from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.population import Notes
 from workloadkit.simulation.users.batches.kernel import JobTable
 from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.synthetic import synthetic_workload
+from workloadkit.simulation.workload.from_log import synthetic_workload
 from workloadkit.trace import Trace
 
 

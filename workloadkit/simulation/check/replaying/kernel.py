@@ -99,8 +99,9 @@ def _follow(jobs, rule, state, now, due, found, alike):
 
 
 @counting
-def _play_instant(jobs, rule, state, how, now, arrived, ended, left, due, found):
+def _play_instant(jobs, rule, state, how, now, events, due, found):
     """Process all ends and arrivals, then one pass; again if it starts jobs of run time 0."""
+    arrived, ended, left = events
     for job in ended:
         end(jobs, rule, state, job, now)
     for job in range(arrived[0], arrived[1]):
@@ -121,12 +122,13 @@ def _play_instant(jobs, rule, state, how, now, arrived, ended, left, due, found)
 
 
 @counting
-def _play_events(jobs, rule, state, how, now, arrived, ended, left, due, found):
+def _play_events(jobs, rule, state, how, now, events, due, found):
     """Perform a pass after each submission, then after each termination, in start order.
 
     The processors of jobs that end as planned are free in all of them. Then jobs leave the queue.
     Without any of these, there is a pass for a reservation.
     """
+    arrived, ended, left = events
     n_ended = ended.size
     order = np.argsort(state.started[ended], kind="mergesort")
     for i in range(n_ended):
@@ -282,9 +284,9 @@ def replay(jobs, rule, state, by_time, how, found):
         _break_down(jobs, rule, state, by_time, stops, changes, now)
         if max(counts) > 0 or timer or how.reacting:  # users may wake up and submit nothing
             if how.by_event:
-                alike = _play_events(jobs, rule, state, how, now, new, gone, away, due, found)
+                alike = _play_events(jobs, rule, state, how, now, (new, gone, away), due, found)
             else:
-                alike = _play_instant(jobs, rule, state, how, now, new, gone, away, due, found)
+                alike = _play_instant(jobs, rule, state, how, now, (new, gone, away), due, found)
         _follow(jobs, rule, state, now, due, found, alike)
         if state.at.unclear and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
             found.undetermined, found.until = 1, now

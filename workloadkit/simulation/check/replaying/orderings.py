@@ -20,8 +20,8 @@ from workloadkit.simulation.policies.creasy import kernel as worth
 from workloadkit.simulation.policies.easy import SettledOrder
 from workloadkit.simulation.policies.order import Order
 from workloadkit.simulation.policies.order.arithmetic import decayed
+from workloadkit.simulation.policies.order.kernel import Score
 from workloadkit.simulation.policies.order.plain import run as run_program
-from workloadkit.simulation.policies.order.score import Score
 from workloadkit.simulation.policies.user_priority import UserPriority
 from workloadkit.simulation.policies.user_priority import kernel as of_users
 from workloadkit.simulation.policies.varying import CustomOrder, InVaryingOrder
@@ -32,13 +32,7 @@ Key = Callable[[ReplayedJob], Any]
 
 
 class Orderings:
-    """The order of the queue and that of backfilling, under one policy.
-
-    Parameters
-    ----------
-    policy : object
-    standing : Standing
-    """
+    """The order of the queue and that of backfilling, under one policy."""
 
     def __init__(self, policy: Any, standing: Standing) -> None:
         self.policy, self.standing = policy, standing

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline, kernel
 from workloadkit.simulation.compiled.parts import register_functions
-from workloadkit.simulation.compiled.queue import margin, set_leaf
-from workloadkit.simulation.compiled.size_classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.queue import Classes, margin, set_leaf, sort_into_classes
 from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare, may_pass
 from workloadkit.simulation.policies import dynamic

@@ -134,14 +134,7 @@ def shares(machine: int, n_partitions: int) -> list[int]:
 
 
 class CompiledMultiQueue(CompiledPolicy):
-    """Partitions with one queue each.
-
-    Parameters
-    ----------
-    workload : Workload
-    rules : Rules
-    n_partitions : int
-    """
+    """Partitions with one queue each."""
 
     def __init__(self, workload: Workload, rules: Rules, n_partitions: int) -> None:
         super().__init__(workload, rules)

@@ -9,8 +9,9 @@ fits, reservations are not computed.
 
 import sys
 
-from workloadkit._kernels.compile import bare, by_reference, in_python, inline, kernel, uncached
+from workloadkit._kernels.compile import bare, in_python, inline, kernel, uncached
 from workloadkit._kernels.local_time import WEEK
+from workloadkit._kernels.record import by_reference
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,

@@ -11,7 +11,7 @@ from workloadkit.errors import ParameterError, among, check_number, quoted
 from workloadkit.parameters import Duration, check_types
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.order.expression import FEATURES, arguments_of, read
-from workloadkit.simulation.policies.order.score import Score
+from workloadkit.simulation.policies.order.kernel import Score
 from workloadkit.simulation.policies.policy import (
     BACKFILLS,
     AnotherOrder,

@@ -19,8 +19,8 @@ from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.easy.trees import CompiledEasy
 from workloadkit.simulation.policies.order import kernel
 from workloadkit.simulation.policies.order.expression import OF_LOG
+from workloadkit.simulation.policies.order.kernel import Score
 from workloadkit.simulation.policies.order.plain import check_log
-from workloadkit.simulation.policies.order.score import Score
 from workloadkit.simulation.policies.reservations.compiled import CompiledReservations
 from workloadkit.simulation.policies.varying import (
     PATIENCE_WITH_SCORES,

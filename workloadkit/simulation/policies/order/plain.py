@@ -20,7 +20,7 @@ from workloadkit.simulation.policies.order.expression import (
     NUMBER,
     Program,
 )
-from workloadkit.simulation.policies.order.score import Score
+from workloadkit.simulation.policies.order.kernel import Score
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 
 

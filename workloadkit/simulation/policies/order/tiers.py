@@ -5,7 +5,7 @@ from typing import Any
 from workloadkit.simulation.policies.easy import Easy
 from workloadkit.simulation.policies.fcfs import Fcfs
 from workloadkit.simulation.policies.order import Order
-from workloadkit.simulation.policies.order.score import Score
+from workloadkit.simulation.policies.order.kernel import Score
 from workloadkit.simulation.policies.reservations import Reservations
 
 _HIGHEST_FIRST = "-tier"

@@ -13,7 +13,7 @@ from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
 from workloadkit.simulation.policies.policy import Policy, check_types, plain_form
-from workloadkit.simulation.policies.self_adaptive.decisions import (
+from workloadkit.simulation.policies.self_adaptive.compiled import (
     MEASURES,
     ONLY_REPLAYED,
     WeeklyDecisions,
@@ -140,12 +140,7 @@ class SelfAdaptive:
 
 
 class SelfAdaptiveScheduler(Scheduler):
-    """Self-adaptive parameterization in plain Python: a simulation inside the simulation.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    """
+    """Self-adaptive parameterization in plain Python: a simulation inside the simulation."""
 
     supports = supporting(without=("outages of users",))
 

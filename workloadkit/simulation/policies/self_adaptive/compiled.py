@@ -1,16 +1,18 @@
 """Compiled self-adaptive parameterization: copies of the state are simulated with estimates."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, fsum, inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import by_reference, kernel
+from workloadkit._kernels.compile import kernel
+from workloadkit._kernels.record import by_reference
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError
+from workloadkit.parameters import describe
 from workloadkit.simulation.compiled.agenda import is_wake_up, take_due, take_first
 from workloadkit.simulation.compiled.loop import begin_at
 from workloadkit.simulation.compiled.mechanisms import WAKE_UP, perform_action
@@ -22,12 +24,77 @@ from workloadkit.simulation.compiled.state import (
     waiting_jobs,
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
-from workloadkit.simulation.policies.policy import compiled_form
-from workloadkit.simulation.policies.self_adaptive.decisions import ONLY_REPLAYED, WeeklyDecisions
+from workloadkit.simulation.policies.multi_queue import MultiQueue
+from workloadkit.simulation.policies.policy import Policy, compiled_form
 from workloadkit.simulation.workload import Rules, Workload
 
 if TYPE_CHECKING:
     from workloadkit.simulation.policies.self_adaptive import SelfAdaptive
+
+
+# The weekly decisions of self-adaptive parameterization.
+
+
+#: Measures to minimise, of (wait, run).
+MEASURES: dict[str, Callable[[Any, Any], Any]] = {
+    "bounded_slowdown": lambda wait, run: 1 + wait / max(run, 10),
+    "slowdown": lambda wait, run: 1 + wait / max(run, 1),
+    "response": lambda wait, run: wait + run,
+    "wait": lambda wait, run: wait,
+}
+
+ONLY_REPLAYED = "scheduler self-adaptive: forecast is 'actual'; only for users who replay a log"
+
+
+def label(policy: Policy) -> Any:
+    """Return the label of a policy in the history: a number of partitions, or its name."""
+    return policy.partitions if isinstance(policy, MultiQueue) else describe(policy)
+
+
+class WeeklyDecisions:
+    """The decisions at the starts of the weeks."""
+
+    def __init__(self, policy: "SelfAdaptive") -> None:
+        self.policy = policy
+        self.present = 0  # index of the active candidate
+        self.tests = 0
+        self.changes: list[dict[str, Any]] = []
+
+    def are_due(self, ended: Sequence[tuple[Any, Any]]) -> bool:
+        """Whether candidates are to be simulated after a week in which such jobs ended."""
+        return bool(ended) and self.mean(ended) > self.policy.threshold
+
+    def mean(self, ended: Sequence[tuple[Any, Any]]) -> float:
+        """Return the mean of the measure over jobs given as (wait, run); inf without jobs."""
+        measure = MEASURES[self.policy.measure]
+        if not ended:
+            return inf
+        return fsum(measure(wait, run) for wait, run in ended) / len(ended)
+
+    def take_best(self, means: list[float], second: Any, week: int) -> bool:
+        """Select the candidate with the smallest mean; return whether it is another one."""
+        self.tests += 1
+        before, least = self.present, min(means)
+        if means[before] > least:
+            self.present = means.index(least)
+            names = [label(policy) for policy in self.policy.policies]
+            finite = [None if mean == inf else mean for mean in means]
+            self.changes.append(
+                {
+                    "second": second,
+                    "week": week,
+                    "from": names[before],
+                    "to": names[self.present],
+                    "measures": dict(zip(map(str, names), finite, strict=True)),
+                }
+            )
+        return self.present != before
+
+    def history(self, duration: Any) -> dict[str, Any]:
+        """Return the decisions of a simulation of this length [s]."""
+        weeks = ceil(duration / WEEK)
+        return {"weeks": weeks, "tests": self.tests, "changes": self.changes}
+
 
 # The first submission of users who react.
 
@@ -49,14 +116,7 @@ def wait_for_first(users, jobs, by_event):
 
 
 class CompiledSelfAdaptive(CompiledPolicy):
-    """The candidates of a policy, one of which is active.
-
-    Parameters
-    ----------
-    policy : SelfAdaptive
-    workload : Workload
-    rules : Rules
-    """
+    """The candidates of a policy, one of which is active."""
 
     def __init__(self, policy: "SelfAdaptive", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)

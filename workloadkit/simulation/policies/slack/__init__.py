@@ -112,12 +112,7 @@ class Slack(QueuePriority):
 
 
 class SlackScheduler(ConservativeScheduler):
-    """Slack-based backfilling, in plain Python.
-
-    Parameters
-    ----------
-    policy : Slack
-    """
+    """Slack-based backfilling, in plain Python."""
 
     supports = supporting("parts", without=("outages of users",))
 
@@ -212,14 +207,7 @@ class SlackScheduler(ConservativeScheduler):
 
 
 class CompiledSlack(CompiledConservative):
-    """Slack-based backfilling.
-
-    Parameters
-    ----------
-    policy : Slack
-    workload : Workload
-    rules : Rules
-    """
+    """Slack-based backfilling."""
 
     def __init__(self, policy: "Slack", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)

@@ -60,12 +60,7 @@ class Stepped(Backfilling):
 
 
 class SteppedScheduler(OrderedScheduler):
-    """A scheduler that pauses the simulation where it has no decision.
-
-    Parameters
-    ----------
-    policy : Stepped
-    """
+    """A scheduler that pauses the simulation where it has no decision."""
 
     def __init__(self, policy: Stepped) -> None:
         backfill = "none" if policy.backfill == "none" else "same"
@@ -108,12 +103,7 @@ class SteppedScheduler(OrderedScheduler):
 
 
 class PausedScheduler:
-    """A simulation in plain Python that waits for a decision.
-
-    Parameters
-    ----------
-    scheduler : SteppedScheduler
-    """
+    """A simulation in plain Python that waits for a decision."""
 
     lacks_room = False
 

@@ -177,14 +177,7 @@ register_functions(Steps, sys.modules[__name__])
 
 
 class CompiledStepped(CompiledPolicy):
-    """A policy that pauses the simulation where it has no decision.
-
-    Parameters
-    ----------
-    policy : Stepped
-    workload : Workload
-    rules : Rules
-    """
+    """A policy that pauses the simulation where it has no decision."""
 
     def __init__(self, policy: "Stepped", workload: Workload, rules: Rules) -> None:
         super().__init__(workload, rules)
@@ -216,13 +209,7 @@ class CompiledStepped(CompiledPolicy):
 
 
 class PausedState:
-    """A simulation in the compiled engine that waits for a decision.
-
-    Parameters
-    ----------
-    how : CompiledStepped
-    state : State
-    """
+    """A simulation in the compiled engine that waits for a decision."""
 
     def __init__(self, how: CompiledStepped, state: State) -> None:
         self.how, self.state = how, state

@@ -85,13 +85,7 @@ class UserRanking(NamedTuple):
 
 
 class Rings(NamedTuple):
-    """A part of the state: the waiting jobs of each user.
-
-    Parameters
-    ----------
-    queue : Queue
-    ranking : UserRanking
-    """
+    """A part of the state: the waiting jobs of each user."""
 
     queue: Queue
     ranking: UserRanking

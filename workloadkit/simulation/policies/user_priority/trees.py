@@ -8,8 +8,13 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline, kernel
 from workloadkit.simulation.compiled.parts import register_functions
-from workloadkit.simulation.compiled.queue import margin, next_leaf, set_leaf
-from workloadkit.simulation.compiled.size_classes import Classes, sort_into_classes
+from workloadkit.simulation.compiled.queue import (
+    Classes,
+    margin,
+    next_leaf,
+    set_leaf,
+    sort_into_classes,
+)
 from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
 from workloadkit.simulation.policies import dynamic

@@ -22,12 +22,7 @@ COUNTED = ("borrowed", "left", "continued", "aborted")
 
 @dataclass
 class DrawnTimes:
-    """Recorded times to draw from, and counts.
-
-    Parameters
-    ----------
-    context : BatchContext
-    """
+    """Recorded times to draw from, and counts."""
 
     context: BatchContext
 
@@ -65,13 +60,7 @@ class DrawnTimes:
 
 
 class DrawingUser(BatchUser):
-    """A user who draws, and knows the response time of the previous work.
-
-    Parameters
-    ----------
-    times : DrawnTimes
-    who : int
-    """
+    """A user who draws, and knows the response time of the previous work."""
 
     def __init__(self, times: DrawnTimes, who: int) -> None:
         super().__init__(times.context, who)

@@ -219,10 +219,6 @@ LONGEST_BREAK = 8 * 3600
 def times_between_batches(acts: Activities) -> tuple[NDArray, NDArray[np.int64]]:
     """List the times between the batches of each user, separately by kind.
 
-    Parameters
-    ----------
-    acts : Activities
-
     Returns
     -------
     value : ndarray

@@ -10,7 +10,7 @@ from workloadkit.simulation.engine import User
 from workloadkit.simulation.populations.population import Notes, Present, no_end
 from workloadkit.simulation.users.batches.distribution import COUNTED, DrawingUser
 from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.synthetic import synthetic_workload
+from workloadkit.simulation.workload.from_log import synthetic_workload
 from workloadkit.trace import Trace
 
 

@@ -108,12 +108,7 @@ def _check_probability(name: str, value: float) -> None:
 
 @dataclass(frozen=True)
 class ConstantAgain:
-    """The probability is constant.
-
-    Parameters
-    ----------
-    p : float
-    """
+    """The probability is constant."""
 
     p: float
 

@@ -37,7 +37,7 @@ class Think(QueueingUsers):
     By the interactive response time law, users / throughput is response + think time:
 
     >>> import workloadkit as wk
-    >>> schedule = wk.simulate(None, "fcfs", Think(8, 5.0, jobs=50_000), procs=1, rng=1)
+    >>> schedule = wk.simulate(None, "fcfs", Think(8, 5.0, jobs=5_000), procs=1, rng=1)
     >>> jobs = schedule.jobs
     >>> print(round(8 / (len(jobs) / jobs["submit"].max()) - jobs["response"].mean(), 1))
     5.0
@@ -151,7 +151,7 @@ class Mixed(QueueingUsers):
     Open users meet all closed ones, a closed user only the others: open users wait longer.
 
     >>> import workloadkit as wk
-    >>> schedule = wk.simulate(None, "fcfs", Mixed(0.5, 4, 5.0, jobs=20_000), procs=1, rng=1)
+    >>> schedule = wk.simulate(None, "fcfs", Mixed(0.5, 4, 5.0, jobs=5_000), procs=1, rng=1)
     >>> response = schedule.jobs.groupby("kind")["response"].mean()
     >>> bool(response[0] > response[1])
     True
@@ -204,7 +204,7 @@ class Poisson(QueueingUsers):
     An M/M/1 queue at half load, whose mean response is 1 / (1 - 0.5) = 2 s:
 
     >>> import workloadkit as wk
-    >>> schedule = wk.simulate(None, "fcfs", Poisson(0.5, jobs=50_000), procs=1, rng=1)
+    >>> schedule = wk.simulate(None, "fcfs", Poisson(0.5, jobs=10_000), procs=1, rng=1)
     >>> print(round(schedule.metrics["mean_response"], 1))
     2.0
     """
@@ -264,7 +264,7 @@ class Reopen(QueueingUsers):
     With a constant p each user submits 1 / (1 - p) jobs:
 
     >>> import workloadkit as wk
-    >>> schedule = wk.simulate(None, "fcfs", Reopen(0.25, "0.5", jobs=20_000), procs=1, rng=1)
+    >>> schedule = wk.simulate(None, "fcfs", Reopen(0.25, "0.5", jobs=5_000), procs=1, rng=1)
     >>> print(round(1 / (schedule.jobs["visit"] == 0).mean(), 1))
     2.0
     """

@@ -28,7 +28,7 @@ from workloadkit.simulation.users.queueing.customers import (
 )
 from workloadkit.simulation.users.queueing.service import Given, Law, Service
 from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.workload.from_log import as_log, synthetic_workload
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:

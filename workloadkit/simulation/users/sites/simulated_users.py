@@ -17,7 +17,7 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.population import Notes
 from workloadkit.simulation.workload import Workload
-from workloadkit.simulation.workload.synthetic import as_log, synthetic_workload
+from workloadkit.simulation.workload.from_log import as_log, synthetic_workload
 from workloadkit.site import SiteDistributions, built_in
 from workloadkit.site.samples import samples
 from workloadkit.trace import Trace
@@ -177,14 +177,7 @@ def check_distributions(given: Any) -> None:
 
 
 def simulated_site_users(site: Any, machine: int, n_users: int) -> "SimulatedSiteUsers":
-    """Return the users of a site, for a machine of this size.
-
-    Parameters
-    ----------
-    site : StaticSite or DynamicSite
-    machine : int
-    n_users : int
-    """
+    """Return the users of a site, for a machine of this size."""
     dynamic = hasattr(site, "patience")
     return SimulatedSiteUsers(
         drawn=samples(

@@ -1,0 +1,107 @@
+"""Simulations of single stations that no scheduler plays: shared, sized, impatient, broken down."""
+
+import heapq
+from typing import Literal
+
+import numpy as np
+
+from workloadkit.analysis.queue_models.cross_check.estimates import Observed
+
+#: Equal shares, shortest remaining time, shortest job without preemption, least attained service.
+Order = Literal["ps", "srpt", "sjf", "fb"]
+
+
+def gamma_times(rng: np.random.Generator, mean: float, scv: float, n: int) -> np.ndarray:
+    """Draw gamma-distributed times."""
+    return rng.gamma(1 / scv, scv * mean, n) if scv else np.full(n, mean)
+
+
+def play_by_size(
+    order: Order, lam: float, S: float, scv: float, jobs: int, rng: np.random.Generator
+) -> Observed:
+    """Play one server that shares itself or chooses by size; work counts as done at the end."""
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    size = gamma_times(rng, S, scv, jobs)
+    end = np.full(jobs, np.nan)
+    left = dict[int, float]()  # remaining times of the jobs in the system
+    served: list[int] = []
+    now, coming = 0.0, 0
+    while coming < jobs or left:
+        arrival = submit[coming] if coming < jobs else np.inf
+        if left:
+            served = _served(order, left, size, served)
+            least = min(left[j] for j in served)
+            ended = until = now + least * len(served)
+            ending = [j for j in served if left[j] <= least * (1 + 1e-12)]
+            if order == "fb":  # until the served jobs have as much service as the next
+                attained = size[served[0]] - left[served[0]]
+                others = [size[j] - left[j] for j in left if j not in served]
+                if others:
+                    until = min(until, now + (min(others) - attained) * len(served))
+            step = min(until, arrival)
+            for j in served:
+                left[j] -= (step - now) / len(served)
+            now = step
+            for j in ending if step == ended else ():
+                end[j] = now
+                del left[j]
+        if coming < jobs and (now >= arrival or not left):
+            now = max(now, arrival)
+            left[coming] = size[coming]
+            coming += 1
+    everyone = np.ones(jobs, np.bool_)
+    return Observed(submit, end - size, end, np.ones(jobs), {"all": everyone}, jobs)
+
+
+def _served(order: Order, left: dict[int, float], size: np.ndarray, before: list[int]) -> list[int]:
+    """Return the jobs in service."""
+    if order == "ps":
+        return list(left)
+    if order == "srpt":
+        return [min(left, key=left.__getitem__)]
+    if order == "sjf":
+        return [j for j in before if j in left][:1] or [min(left, key=lambda j: float(size[j]))]
+    attained = {j: float(size[j] - rest) for j, rest in left.items()}
+    least = min(attained.values())
+    return [j for j, done in attained.items() if done <= least + 1e-9 * (1 + least)]
+
+
+def play_impatient(
+    lam: float, S: float, servers: int, patience: float, jobs: int, rng: np.random.Generator
+) -> Observed:
+    """Play a queue that jobs leave after an exponential patience; these count until they leave."""
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    service, patient = rng.exponential(S, jobs), rng.exponential(patience, jobs)
+    free = [0.0] * servers
+    start, end = np.empty(jobs), np.empty(jobs)
+    stayed = np.ones(jobs, np.bool_)
+    for j in range(jobs):
+        start[j] = max(submit[j], free[0])
+        if start[j] - submit[j] > patient[j]:
+            start[j] = end[j] = submit[j] + patient[j]
+            stayed[j] = False
+            continue
+        end[j] = start[j] + service[j]
+        heapq.heapreplace(free, end[j])
+    members = {"all": np.ones(jobs, np.bool_), "served": stayed}
+    return Observed(submit, start, end, np.ones(jobs), members, jobs)
+
+
+def play_breakdowns(
+    lam: float, S: float, up: float, down: float, jobs: int, rng: np.random.Generator
+) -> Observed:
+    """Play one server that breaks down, also when idle; jobs continue after the repair."""
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    service = rng.exponential(S, jobs)
+    end = np.empty(jobs)
+    now, breaks = 0.0, float(rng.exponential(up))
+    for j in range(jobs):
+        now, left = max(now, submit[j]), service[j]
+        while breaks < now + left:
+            left -= max(breaks - now, 0.0)
+            repaired = breaks + rng.exponential(down)
+            breaks = repaired + rng.exponential(up)
+            now = max(now, repaired)
+        now = end[j] = now + left
+    everyone = np.ones(jobs, np.bool_)
+    return Observed(submit, end - service, end, np.ones(jobs), {"all": everyone}, jobs)
