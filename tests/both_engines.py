@@ -18,12 +18,12 @@ def daily(cases: Iterable[Any], every_day: Collection[Any]) -> list[Any]:
     ]
 
 
-def in_turn(policies: Iterable[Any], others: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Return pairs: EASY and conservative with all others, each policy with one in four in turn.
+def in_turn(policies: Iterable[Any], others: Sequence[Any], step: int = 4) -> list[tuple[Any, Any]]:
+    """Return pairs: EASY and conservative with all others, each policy with one in `step` of them.
 
     All pairs would compile hundreds of kernels; `python -m tests.golden --check` plays them.
     """
-    step = min(4, len(others))
+    step = min(step, len(others))
     return [
         (policy, other)
         for (i, policy), (j, other) in product(enumerate(policies), enumerate(others))

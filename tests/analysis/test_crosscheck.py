@@ -376,11 +376,8 @@ def test_what_never_varies_may_differ_by_rounding_only():
 
 def test_what_cannot_be_is_refused():
     for model, parameters, message in (
-        (
-            "mg1",
-            {"lam": 0.5, "S": 1},
-            "unknown model 'mg1'; did you mean mm1 or md1\\? known: mm1, mmc, sites, md1, closed",
-        ),
+        ("mm9", {"lam": 0.5, "S": 1}, "unknown model 'mm9'; did you mean"),
+        ("mg1", {"lam": 0.5, "S": 1}, "mg1 requires scv"),
         ("mm1", {"lam": 0.5, "S": 1, "N": 3}, "mm1 has no parameter 'N'; known: lam, S"),
         ("closed", {"N": 3, "S": 1}, "closed requires Z"),
         ("closed", {"N": 3, "Z": queueing.breaks(1, 2, 3), "S": 1}, "Z is a function; for closed"),
