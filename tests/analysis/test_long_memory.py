@@ -293,6 +293,7 @@ def test_an_interval_is_what_the_estimate_could_have_come_from():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:H is .* beyond a bound:workloadkit.errors.WorkloadWarning")
 @every_method
 def test_errors_and_intervals_on_many_series(method):
     goals = {

@@ -166,8 +166,8 @@ def quick_or_slow(*values, quick):
 @pytest.mark.parametrize("kind", [quick_or_slow(x, quick=x in QUICK) for x in ODD])
 def test_every_log_gives_every_section(kind, rng):
     found = characterize(Trace.from_columns(log(rng, **ODD[kind]), header=HEADER, name=kind))
-    # these logs have no utility functions, neither accounting nor machine, and one queue
-    assert len(found.sections) == len(SECTIONS) - 3
+    # these logs have no utility functions, neither accounting, machine nor GPUs, and one queue
+    assert len(found.sections) == len(SECTIONS) - 4
     assert all(section.notes or section.tables for section in found.sections)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
     page = found.to_html()

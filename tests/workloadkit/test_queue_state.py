@@ -11,7 +11,7 @@ from tests.commands import run_command
 from tests.small_logs import busy_log, random_log
 from workloadkit.built_in import SCHEDULERS
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.simulation import selection
+from workloadkit.simulation import continuing
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.supports import supports
 
@@ -104,7 +104,7 @@ def test_a_year_cut_and_continued_is_as_uncut():
 @pytest.mark.parametrize("scheduler", ["conservative", "slack", "multi-queue:2"])
 def test_policies_that_are_refused_would_start_jobs_otherwise(scheduler, monkeypatch):
     """Otherwise they need not be refused."""
-    monkeypatch.setattr(selection, "check_continuing", lambda *_: None)
+    monkeypatch.setattr(continuing, "check_continuing", lambda *_: None)
     log = a_log(0) if scheduler != "multi-queue:2" else busy_log(5, scales=(30_000,))
     with pytest.raises((AssertionError, KeyError)):
         continued_as_uncut(log, scheduler, 8, engine="compiled")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from workloadkit.analysis.schedules import MachineUse
     from workloadkit.simulation import Schedule
     from workloadkit.simulation.queue_state import QueueState
+    from workloadkit.trace import Trace
     from workloadkit.units import UnitWords
 
 EXAMPLES = """
@@ -140,18 +141,15 @@ def simulate(
     others = gantt, queue, state_file
     check_outputs(*others, log=output, table=allocations, json=json, inputs=[trace, *files])
     check_outputs(log=state_file)
-    if allocations and settings.machine is None:
-        raise ParameterError("--allocations requires --machine")
+    if settings.machine is None:
+        _refuse_without("--machine", **{"--allocations": allocations})
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
-    of_resampling = (("--weeks", weeks), ("--load", factor), ("--no-pause", no_pause or None))
-    for option, value in of_resampling:
-        if value is not None and not resampled:
-            raise ParameterError(f"{option} requires --resampled")
-    if no_pause and who == "open":
-        raise ParameterError("--no-pause is for users who react: others follow the log")
-    if skip_rare and who != "open":
-        raise ParameterError("--skip-rare is for users who submit by their timestamps")
+    if not resampled:
+        _refuse_without(
+            "--resampled", **{"--weeks": weeks, "--load": factor, "--no-pause": no_pause}
+        )
+    _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare)
     load_factor = 1.0 if factor is None else factor
     alone = settings.state is not None and trace is None
     log = None if alone or who == "synthetic" else load(trace, strict=strict)
@@ -166,18 +164,11 @@ def simulate(
     if log is not None:
         report_estimates(log, settings)
         report_unit(log, settings)
-    rare = wk.rare_users(log) if skip_rare and log is not None else ()
-    if skip_rare and log is not None and not len(rare):
-        write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
+    rare = _rare_users(log) if skip_rare else ()
     what = settings.state.log.name if alone else users
     with progress(f"simulating {log.name if log is not None else what}"):
         schedule = wk.simulate(
-            log,
-            policy,
-            behaviour,
-            settings,
-            population=population,
-            uncounted=rare,
+            log, policy, behaviour, settings, population=population, uncounted=rare
         )
         summary, use = schedule.to_dict(), _use(schedule)
         if use is not None:
@@ -197,6 +188,31 @@ def simulate(
         _draw(schedule, gantt, queue)
     if "-" not in (str(output), str(json)):
         _show(schedule, use)
+
+
+def _refuse_without(needed: str, **given: object) -> None:
+    """Refuse options, by name, that have no effect without another one."""
+    for option, value in given.items():
+        if value is not None and value is not False:
+            raise ParameterError(f"{option} requires {needed}")
+
+
+def _refuse_for(who: str, *, no_pause: bool, skip_rare: bool) -> None:
+    """Refuse options that have no effect on these users."""
+    if no_pause and who == "open":
+        raise ParameterError("--no-pause is for users who react: others follow the log")
+    if skip_rare and who != "open":
+        raise ParameterError("--skip-rare is for users who submit by their timestamps")
+
+
+def _rare_users(log: "Trace | None") -> Any:
+    """Return the users of rare behaviours that a resampled log names; warn if there are none."""
+    from workloadkit.resample.drawing import rare_users
+
+    rare: Any = () if log is None else rare_users(log)
+    if log is not None and not len(rare):
+        write_message(f"warning: --skip-rare: the header of {log.name} names no rare behaviours")
+    return rare
 
 
 def _read_state(path: str) -> "QueueState":

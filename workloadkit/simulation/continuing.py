@@ -127,11 +127,9 @@ def _warn_of_numbers(present: Trace, later: Trace) -> None:
         )
 
 
-def begun_with_state(trace: Trace | None, settings: Asked) -> tuple[Trace | None, Asked]:
-    """Return a log with the jobs of the state in the settings, which is read; if there is one."""
+def begun_with_state(trace: Trace | None, settings: Asked) -> tuple[Trace, Asked]:
+    """Return a log with the jobs of the state in the settings, and the settings with it read."""
     state: Any = settings.state
-    if state is None:
-        return trace, settings
     if isinstance(state, str | os.PathLike):
         state = read_state(state)
     if not isinstance(state, QueueState):

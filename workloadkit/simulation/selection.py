@@ -1,7 +1,7 @@
 """Select the parts of a simulation: population, users' behaviour, scheduler and machine."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import Engine
 from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
-from workloadkit.simulation.continuing import check_continuing
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
 from workloadkit.simulation.policies.policy import Policy, draws
@@ -32,9 +31,6 @@ from workloadkit.simulation.users import (
 from workloadkit.simulation.workload import Rules, overrun_of, overrun_with
 from workloadkit.simulation.workload.scaling import AsWorkload
 from workloadkit.trace import Trace, check_trace
-
-if TYPE_CHECKING:
-    from workloadkit.io.outages import Outages
 
 
 @dataclass(frozen=True)
@@ -92,6 +88,8 @@ def select_parts(
     policy, behaviour = _policy(scheduler), _behaviour(users)
     population, predictor = settings.population, _predictor(settings.predictor)
     if settings.state is not None:
+        from workloadkit.simulation.continuing import check_continuing
+
         check_continuing(policy, behaviour, predictor, settings)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
@@ -103,24 +101,17 @@ def select_parts(
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
-    engine = _engine(settings.engine, site, own, is_plain_only(behaviour))
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
         "users": users if isinstance(users, str) else identity_of(behaviour),
         **_further_parts(who, site, predictor),
     }
-    of_log = is_of_log(behaviour)
-    parameters = _parameters(settings, site.procs, site.outages, recorded=recorded, of_log=of_log)
-    if site.requests is not None:
-        parameters["reservations"] = site.requests.identity
-    if settings.state is not None:
-        parameters["state"] = settings.state.identity
+    parameters = _parameters(settings, site, recorded=recorded, of_log=is_of_log(behaviour))
     if own or any(map(draws, (policy, behaviour, who, predictor))):
         parameters["seed"] = seed_of(settings.rng)
     predictor = None if _is_request(predictor) else predictor
-    if recorded:  # no estimate is raised, nothing is killed
-        overrun = "late"
-    overrun = overrun_with(predictor, overrun)
+    # of a recorded schedule no estimate is raised, and nothing is killed
+    overrun = overrun_with(predictor, "late" if recorded else overrun)
     rules = Rules(
         site.hardware.procs,
         overrun,
@@ -137,7 +128,7 @@ def select_parts(
         policy,
         behaviour,
         who,
-        engine,
+        _engine(settings.engine, site, own, is_plain_only(behaviour)),
         rules,
         AsWorkload.by(
             replace(settings, overrun=overrun),
@@ -191,10 +182,10 @@ def _is_plain(behaviour: Any) -> bool:
 
 
 def _parameters(
-    settings: Simulate, procs: int | None, down: "Outages | None", *, recorded: bool, of_log: bool
+    settings: Simulate, site: SelectedMachine, *, recorded: bool, of_log: bool
 ) -> dict[str, Any]:
     """Return the recorded settings, without the parts."""
-    values = settings.recorded
+    values, down = settings.recorded, site.outages
     for name in (
         "population",
         "machine",
@@ -210,14 +201,17 @@ def _parameters(
         del values["oversize"], values["estimates"]
     if recorded:
         del values["overrun"]
-    values["procs"] = procs
-    if procs is None:
+    values["procs"] = site.procs
+    if site.procs is None:
         del values["procs"]
     if down is not None:
         text = f"{down.name} (sha256 {down.digest})" if down.digest else down.text()
         values |= {"outages": text, "interrupted": settings.interrupted}
     if skipped := uncounted_users(settings.uncounted):
         values["uncounted"] = skipped
+    for name, given in (("reservations", site.requests), ("state", settings.state)):
+        if given is not None:
+            values[name] = given.identity
     return values
 
 

@@ -15,7 +15,6 @@ from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
-from workloadkit.simulation.continuing import begun_with_state, with_begun
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -80,6 +79,8 @@ def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
     if parts.rules.begin is not None:
+        from workloadkit.simulation.continuing import with_begun  # loads readers of states
+
         workload = with_begun(workload, trace)
     play = _serve_log(parts, settings, trace, that_wait(workload))
     return trace, unscaled, without_cancelled(play, workload)
@@ -279,7 +280,11 @@ def simulate(
     >>> simulate(trace, "easy", procs=4).jobs["start"].tolist()
     [0, 10, 2]
     """
-    trace, asked = begun_with_state(trace, Simulate.of(settings, keywords))
+    asked = Simulate.of(settings, keywords)
+    if asked.state is not None:
+        from workloadkit.simulation.continuing import begun_with_state
+
+        trace, asked = begun_with_state(trace, asked)
     if trace is not None:
         check_trace(trace)
         trace = counted_log(trace, asked)

@@ -221,26 +221,14 @@ def crosscheck_grids(
     points: list[dict[str, Any]] = []
     coarse = 0
     for case, (warmup, settled) in zip(cases, warmups, strict=True):
-        parameters = {k: in_words(v, mean_service(case.point)) for k, v in case.point.items()}
         found = [next(measured) for _ in range(runs)]
+        point = _described(chosen, case, found, warmup=warmup, settled=settled)
+        parameters = {name: point[name] for name in case.point}
         rows += [
             {"point": len(points), **parameters, **row}
             for row in _rows(chosen, case, found, shares)
         ]
-        worth = [
-            estimates.independent(found, measure.group)
-            for measure in chosen.measured(case.point)
-            if measure.kind == "R"
-        ]
-        points.append(
-            {
-                **parameters,
-                "exactness": str(case.theory.exactness),
-                "warmup": warmup,
-                "settled": settled,
-                "independent": min(worth),
-            }
-        )
+        points.append(point)
         coarse += np.spacing(found[0].span) > COARSE * mean_service(case.point)
     _warn(points, jobs, coarse)
     return CrossCheck(
@@ -249,6 +237,24 @@ def crosscheck_grids(
         pd.DataFrame(points),
         plain({"runs": runs, "jobs": jobs, "seed": seed, "quantiles": shares}),
     )
+
+
+def _described(
+    model: CheckedModel, case: CheckedPoint, found: list[Any], **begin: Any
+) -> dict[str, Any]:
+    """Return the parameters of a point, how exact its theory is, and what a run is worth."""
+    worth = [
+        estimates.independent(found, measure.group)
+        for measure in model.measured(case.point)
+        if measure.kind == "R"
+    ]
+    service = mean_service(case.point)
+    return {
+        **{name: in_words(value, service) for name, value in case.point.items()},
+        "exactness": str(case.theory.exactness),
+        **begin,
+        "independent": min(worth),
+    }
 
 
 def _groups(model: CheckedModel, case: CheckedPoint) -> tuple[Group, ...]:

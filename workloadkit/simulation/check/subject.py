@@ -140,12 +140,8 @@ def subject_of(
     """Read the settings, and derive the jobs from the log."""
     said = recorded_in(trace, schedule)
     asked, taken = _asked(schedule, said, settings, keywords)
-    if asked.state is None and "state" in said:
-        begins = f"is not given, and the schedule begins with {said['state']}; give it"
-        raise ParameterError("state", begins)
-    whole_log, asked = begun_with_state(trace, asked)
-    assert whole_log is not None  # as the log is given
-    trace = whole_log
+    if asked.state is not None:
+        trace, asked = begun_with_state(trace, asked)
     hardware = _described(trace, schedule, asked)
     if hardware is None:
         trace = counted_log(trace, asked)
@@ -162,11 +158,7 @@ def subject_of(
     simulated = asked.into(Arriving, overrun=planned_for)
     decimals = planned_from_0_s(schedule)
     as_workload = AsWorkload(
-        machine or MAX_PROCS,
-        simulated,
-        of_any_size=recorded,
-        described=hardware,
-        decimals=decimals,
+        machine or MAX_PROCS, simulated, of_any_size=recorded, described=hardware, decimals=decimals
     )
     trace = as_workload.scaled(trace)
     whole, outages = as_workload.of(trace), asked.outages
@@ -175,10 +167,7 @@ def subject_of(
     every = that_wait(whole)
     ran = that_ran(every)
     predictions, unknown = _predictions(predictor, asked.rng, every)
-    if hardware is None and "machine" in said:
-        unknown = f"the schedule is of the machine {said['machine']}, which was not given"
-    if asked.state is not None:
-        unknown = "the schedule begins with a state, so passes are not repeated"
+    unknown = _not_repeated(asked, said, hardware) or unknown
     if isinstance(outages, str | os.PathLike):
         outages = read_outages(outages)
     requests = asked.reservations
@@ -210,6 +199,15 @@ def subject_of(
     )
 
 
+def _not_repeated(asked: Check, said: Mapping[str, Any], hardware: Described | None) -> str:
+    """Return why passes are not repeated, apart from predictions; empty if they can be."""
+    if asked.state is not None:
+        return "the schedule begins with a state, so passes are not repeated"
+    if hardware is None and "machine" in said:
+        return f"the schedule is of the machine {said['machine']}, which was not given"
+    return ""
+
+
 def _shutdowns(
     outages: Outages | None, machine: int | None, hardware: Described | None
 ) -> Sequence[Shutdown]:
@@ -238,7 +236,11 @@ def _asked(
     for name, excluded in (("predictor", "estimates"), ("estimates", "predictor")):
         if name in given:
             taken.pop(excluded, None)
-    return Check.of(None, taken | given), taken
+    asked = Check.of(None, taken | given)
+    if asked.state is None and "state" in said:
+        begins = f"is not given, and the schedule begins with {said['state']}; give it"
+        raise ParameterError("state", begins)
+    return asked, taken
 
 
 def _machine(
