@@ -50,24 +50,20 @@ class Moments(NamedTuple):
     def waits(self, model: str) -> dict[str, float]:
         """Return mean and quantiles of the waits under a model, and the utilization.
 
-        Waits of M/M/c are exact. Those of other models are scaled by (ca² + cs²) / 2 [1]_, which is
-        exact for the mean of M/G/1; the share of jobs that wait is that of M/M/c, and jobs that
-        wait do so for exponential times. Infinite if the load is 1 or more.
-
-        References
-        ----------
-        .. [1] A. O. Allen, "Probability, Statistics, and Queueing Theory", 2nd edition, Academic
-           Press, 1990, section 5.2.4 (Allen and Cunneen's approximation).
+        Means are those of `workloadkit.queueing`. In all models, the share of jobs that wait is
+        that of M/M/c, and jobs that wait do so for exponential times, which is exact for M/M/c.
+        Infinite if the load is 1 or more.
         """
         if not self.load < 1:
             return {"utilization": self.load} | dict.fromkeys(WAITS, math.inf)
-        base: Any = queueing.mmc(self.lam, self.S, self.servers)
-        spread = {
-            "mmc": 1.0,
-            "mgc": (1 + self.scv_service) / 2,
-            "ggc": (self.scv_arrivals + self.scv_service) / 2,
-        }[model]
-        mean, waiting = spread * base.W, base.p_wait
+        exponential: Any = queueing.mmc(self.lam, self.S, self.servers)
+        solved: Any = exponential
+        if model == "mgc":
+            solved = queueing.mgc(self.lam, self.S, self.scv_service, self.servers)
+        elif model == "ggc":
+            scvs = self.scv_arrivals, self.scv_service
+            solved = queueing.ggc(self.lam, self.S, *scvs, self.servers)
+        mean, waiting = float(solved.W), float(exponential.p_wait)
         of_waiting = mean / waiting if waiting else 0.0
 
         def quantile(q: float) -> float:
