@@ -115,7 +115,8 @@ class Person:
 
     def __init__(self, world, jobs, exact=False):
         self.world, self.log, self.exact = world, jobs, exact
-        self.shortest = shortest([job.get(name) for job in jobs for name in _TIMES])
+        simulated = [job for job in jobs if job["run"] >= 0 and job["procs"] > 0]
+        self.shortest = shortest([job.get(name) for job in simulated for name in _TIMES])
         world.people.append(self)
         self.number = len(world.people)
         self.sent = {}  # by place in the log
