@@ -144,8 +144,15 @@ def test_the_command_prints_one_page(draws, tmp_path):
     assert len(lines) <= 50
     assert all(len(line) <= 80 for line in lines), max(lines, key=len)
     assert json.loads(target.read_text())["model"] in ("mmc", "mgc", "ggc")
-    result = CliRunner().invoke(app, ["queueing", "fit"])
+    result = CliRunner().invoke(app, ["queueing", "fit", str(path), str(path)])
     assert result.exit_code == 2
+
+
+def test_without_a_log_the_sample_is_fitted():
+    result = CliRunner().invoke(app, ["queueing", "fit", "--seed", "1"])
+    assert result.exit_code == 0, result.output
+    assert "sample.swf.gz" in result.stdout
+    assert "No model fits" in result.stdout
 
 
 def test_the_page_has_all_models_and_tests(draws):

@@ -162,9 +162,9 @@ def _fit(
     from workloadkit import analysis
     from workloadkit.analysis.queue_models.fit_result import describe_fit
 
-    if len(words) != 1:
+    if len(words) > 1:
         raise ParameterError(f"fit takes one log, not {len(words)}")
-    trace = load(Path(words[0]), strict=strict)
+    trace = load(Path(words[0]) if words else None, strict=strict)
     with progress("fitting"):
         found = analysis.fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
     if plot:
