@@ -14,7 +14,7 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.resample import drawing
 from workloadkit.resample.drawing import Placements
 from workloadkit.simulation.populations import Resampled
-from workloadkit.simulation.populations.population import log_of
+from workloadkit.simulation.populations.pooled import log_of
 from workloadkit.simulation.users.batches import simulated_users
 
 ENGINES = ("python", "compiled")
