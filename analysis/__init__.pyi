@@ -1,4 +1,3 @@
-from . import automatic as automatic
 from . import bootstrap as bootstrap
 from . import distributions as distributions
 from . import fits as fits
@@ -23,10 +22,6 @@ from . import waits as waits
 from .logs.comparison import compare as compare
 from .logs.report import compare_two as compare_two
 from .queue_models.cross_check.checking import crosscheck as crosscheck
-from .queue_models.cross_check.everything import crosscheck_all as crosscheck_all
-from .queue_models.cross_check.others import judge_schedules as judge_schedules
-from .queue_models.cross_check.others import write_crosscheck as write_crosscheck
-from .queue_models.fit import fit_queueing_model as fit_queueing_model
 from .queue_models.from_trace import queueing_from_trace as queueing_from_trace
 from .report import Characterization as Characterization
 from .report import characterize as characterize

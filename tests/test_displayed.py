@@ -23,7 +23,7 @@ OUTAGES = wk.Outages((wk.Outage(1, 3600, 7200, procs=4), wk.Outage(2, 9000, -1, 
 #: Texts, symbols and inputs, which no figure shows.
 WITHOUT_FIGURE = {
     *("Header", "Intake", "Filter", "Experiment", "Expressions", "Observation"),
-    *("MachineDescription", "Requests", "SlurmConf", "LogMetrics"),
+    *("MachineDescription", "Requests", "SlurmConf", "LogMetrics", "QueueState"),
 }
 
 #: Claims of studies, which hold numbers of their source; pairs of numbers that are tuples.

@@ -9,7 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from workloadkit import queueing
-from workloadkit.analysis import crosscheck, crosscheck_all, judge_schedules, write_crosscheck
+from workloadkit.analysis.queue_models import (
+    crosscheck,
+    crosscheck_all,
+    judge_schedules,
+    write_crosscheck,
+)
 from workloadkit.analysis.queue_models.cross_check.declared import ALIASES, MODELS
 from workloadkit.cli import app
 from workloadkit.cli.crosscheck import MODELS as NAMES

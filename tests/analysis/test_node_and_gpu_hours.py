@@ -127,7 +127,9 @@ def test_a_queueing_model_is_fitted_to_the_unit():
     jobs = {"submit": np.cumsum(rng.exponential(100, n)), "run": rng.exponential(150, n)}
     log = wk.Trace.from_columns(jobs | {"procs": [64] * n, "wait": [0] * n, "user": [1] * n})
     log = log.replaced(sidecar=pd.DataFrame({"gpus": [2.0] * n}))
-    fitted = analysis.fit_queueing_model(log, procs=8, unit="gpus", n_resamples=20, rng=1)
+    fitted = analysis.queue_models.fit_queueing_model(
+        log, procs=8, unit="gpus", n_resamples=20, rng=1
+    )
     assert fitted.moments.servers == 4  # 8 GPUs, 2 a job
     assert any("8 GPUs" in line for line in describe_fit(fitted))
     measured = analysis.queueing_from_trace(log, procs=8, unit="gpus", runs=0, rng=1)

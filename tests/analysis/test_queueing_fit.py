@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import workloadkit as wk
 from workloadkit import queueing
-from workloadkit.analysis import fit_queueing_model
+from workloadkit.analysis.queue_models import fit_queueing_model
 from workloadkit.analysis.queue_models.fit_result import describe_fit
 from workloadkit.cli import app
 

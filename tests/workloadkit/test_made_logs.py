@@ -60,6 +60,7 @@ MAKING = {
     ],
     "site": ["--from LOG --users 5 --weeks 1 --seed 1 -o OUT"],
     "metasystem": ["META -o FOLDER"],
+    "crosscheck": ["mm1 lam=0.5 S=1 --runs 2 --jobs 500 --seed 1 --write FOLDER"],
     "benchmark workloads": ["--only lublin --runs 1 -o FOLDER"],
 }
 

@@ -160,13 +160,14 @@ def _fit(
 ) -> None:
     """Fit a queueing model to a log; print a page."""
     from workloadkit import analysis
+    from workloadkit.analysis.queue_models import fit_queueing_model
     from workloadkit.analysis.queue_models.fit_result import describe_fit
 
     if len(words) > 1:
         raise ParameterError(f"fit takes one log, not {len(words)}")
     trace = load(Path(words[0]) if words else None, strict=strict)
     with progress("fitting"):
-        found = analysis.fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
+        found = fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
     if plot:
         analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3))
         note(f"wrote {plot}")
