@@ -42,6 +42,8 @@ def info(json: JsonOption = None) -> None:
 
 def _described() -> dict[str, str | dict[str, str]]:
     """Return what is described, by label."""
+    from workloadkit.simulation.selection import engine_in_words
+
     packages: dict[str, str] = {}
     extras: dict[str, str] = {}
     for requirement in sorted(_requirements()):
@@ -59,7 +61,7 @@ def _described() -> dict[str, str | dict[str, str]]:
         "Python": f"{platform.python_version()}, {platform.python_implementation()}",
         "platform": f"{platform.system()} {platform.release()}, {platform.machine()}, "
         f"{usable_processors()} processors",
-        "engine": _engine(),
+        "engine": engine_in_words(),
         "settings": _settings(),
         "packages": packages,
         "extras": extras,
@@ -79,19 +81,6 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _engine() -> str:
-    """Return the engine that simulations run in, and what is compiled already."""
-    from workloadkit._kernels import object_code
-    from workloadkit._kernels.compile import DISABLE_JIT, lacks_compiler
-
-    if DISABLE_JIT:
-        return "plain Python: NUMBA_DISABLE_JIT is set"
-    if lacks_compiler():
-        return "plain Python: there is no compiler that is known here"
-    kept = "some kernels" if object_code.is_in_use() else "no kernel yet"
-    return f"compiled; {kept} in the cache"
 
 
 def _settings() -> str:

@@ -161,7 +161,7 @@ class MachineSettings(Settings):
     machine: Annotated[
         Any,
         Setting(
-            help="Machine of nodes and partitions: its file, or log for the one next to the log.",
+            help="Nodes and partitions: a file, or log for that of LOG.",
             more="In Python also a MachineDescription, or an object of a subclass of "
             "`workloadkit.simulation.machine.hardware.Hardware`.",
             metavar="FILE",

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit._kernels.compile import lacks_compiler
+from workloadkit._kernels.compile import DISABLE_JIT, lacks_compiler
+from workloadkit._kernels.object_code import is_in_use
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
@@ -154,6 +155,15 @@ def _engine(asked: Engine | None, site: SelectedMachine, own: bool, plain_only: 
     if site.is_plain or (engine == "compiled" and lacks_compiler()):
         return "python"
     return engine
+
+
+def engine_in_words() -> str:
+    """Return the engine in which simulations run here, and whether kernels are compiled already."""
+    if DISABLE_JIT:
+        return "plain Python: NUMBA_DISABLE_JIT is set"
+    if lacks_compiler():
+        return "plain Python: there is no compiler that is known here"
+    return f"compiled; {'some kernels' if is_in_use() else 'no kernel yet'} in the cache"
 
 
 def _further_parts(who: Any, site: SelectedMachine, predictor: Any) -> dict[str, str]:
