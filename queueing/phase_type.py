@@ -107,7 +107,7 @@ class PhaseType(DisplayedResult):
 
 
 def chained(parts: Sequence[PhaseType], start: Floats, routing: Floats) -> PhaseType:
-    """Return the time to pass through parts, each anew, from one to the next by `routing`.
+    """Return the time to pass through parts in the order that `routing` draws, each independent.
 
     Parameters
     ----------

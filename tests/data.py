@@ -46,20 +46,22 @@ def each_log_with(*choices: tuple) -> list:
 
 def trace_path(name: str) -> Path:
     """Path of the log called `name`; skips the test where the log is absent."""
-    return _present(DATA / "traces" / f"{name}.swf.gz")
+    return present(f"traces/{name}.swf.gz")
 
 
 def format_path(name: str) -> Path:
     """Path of the accounting file called `name`; skips the test where it is absent."""
-    return _present(DATA / "formats" / name)
+    return present(f"formats/{name}")
 
 
 def found_path(name: str) -> Path:
     """Path of the file called `name` in the shape of public ones; skips where it is absent."""
-    return _present(DATA / "found" / "files" / name)
+    return present(f"found/files/{name}")
 
 
-def _present(path: Path) -> Path:
+def present(name: str) -> Path:
+    """Path of a file or folder below the data; skips the test where it is absent."""
+    path = DATA / name
     if not path.exists():
         pytest.skip(f"{path} is not here")
     return path

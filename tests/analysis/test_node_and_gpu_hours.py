@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import workloadkit as wk
-from tests.data import DATA, found_path
+from tests.data import found_path, present
 from workloadkit import analysis
 from workloadkit.analysis.load.over_time import summarize_load
 from workloadkit.analysis.operations import accounted_jobs
@@ -28,9 +28,7 @@ def rows_of(path):
 
 def openb():
     """Pods: GPUs in thousandths of each; those that ran have both times."""
-    path = DATA / "found" / "real" / "openb_pod_list_default.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
+    path = present("found/real/openb_pod_list_default.csv")
     spent = []
     for row in rows_of(path):
         if row["scheduled_time"]:

@@ -1,4 +1,4 @@
-"""`workloadkit info` describes the installation, and nobody."""
+"""`workloadkit info` describes the installation, without names of users, hosts or folders."""
 
 import getpass
 import json

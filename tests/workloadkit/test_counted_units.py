@@ -101,7 +101,8 @@ def test_what_is_inferred_of_a_machine_is_not_its_size():
 
 
 def test_a_pool_of_gpus_is_shared_by_the_jobs_that_hold_some():
-    # 16 GPUs: 12, then 8 wait for them, and 4 fit beside the first; the last holds none
+    # Of 16 GPUs job 1 holds 12. Job 2 needs 8 and waits; job 3 needs 4, which EASY starts at once.
+    # Job 4 needs none.
     log = log_of(procs=[1, 1, 1, 64], gpus=[12, 8, 4, 0], nodes=[2, 1, 1, 1])
     fcfs, easy = in_plain(log, unit="gpus"), in_plain(log, "easy", unit="gpus")
     assert fcfs.jobs[["job", "start"]].to_numpy().tolist() == [[1, 0], [2, 10], [3, 10]]

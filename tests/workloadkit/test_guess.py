@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from tests.data import DATA
+from tests.data import present
 from workloadkit.analysis.waits.measures import wait_intervals
 from workloadkit.errors import FormatError
 from workloadkit.io.tables import read_mapping, read_table
@@ -25,7 +25,6 @@ from workloadkit.io.tables.guess import guessed, propose
 
 pytest.importorskip("duckdb")
 
-FOUND = DATA / "found"
 
 #: Shared samples, the mappings that ship for them, and the fields that a proposal cannot know:
 #: multiples of nodes, amounts in lists, thousandths, columns of words without a meaning.
@@ -52,9 +51,7 @@ def unit_of(line):
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_columns_are_those_of_the_mapping_that_ships(sample):
-    path = FOUND / sample
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
+    path = present(f"found/{sample}")
     name, exempt = SAMPLES[sample]
     proposal, shipped, con = propose([path]), read_mapping(name), connect([], "")
     for field in {"submit", "start", "end", "procs"} - set(exempt):

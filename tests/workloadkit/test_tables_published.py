@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
-from tests.data import DATA
+from tests.data import present
 
 # jobs, ran, core-hours, waits: number, sum, max; users, statuses
 SAMPLES = {
@@ -50,17 +50,10 @@ LIMITS = {  # number, sum [s]
 }
 
 
-def present(name):
-    path = DATA / "found" / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    return path
-
-
 @pytest.fixture(scope="module", params=SAMPLES, ids="-".join)
 def sample(request):
     mapping, name = request.param
-    return name, wk.read_table(present(name), mapping), SAMPLES[request.param]
+    return name, wk.read_table(present(f"found/{name}"), mapping), SAMPLES[request.param]
 
 
 def test_each_figure_comes_out(sample):
@@ -93,7 +86,7 @@ def test_the_same_jobs_are_in_the_log(sample):
 
 
 def test_states_of_kestrel():
-    trace = wk.read_table(present("datasets/kestrel_like"), "kestrel")
+    trace = wk.read_table(present("found/datasets/kestrel_like"), "kestrel")
     assert trace.sidecar["state"].value_counts().to_dict() == {
         "COMPLETED": 16, "FAILED": 5, "OUT_OF_MEMORY": 5, "TIMEOUT": 5, "NODE_FAIL": 5,
         "CANCELLED": 4, "": 0,
@@ -103,15 +96,15 @@ def test_states_of_kestrel():
 
 
 def test_rows_of_google_and_waits_of_in2p3_from_their_eligibility():
-    google = wk.read_table(present("datasets/google2011_like"), "google2011")
+    google = wk.read_table(present("found/datasets/google2011_like"), "google2011")
     assert google.intake.rows == 40
     assert (google.sidecar["cut"] == "begin").sum() == 2
-    in2p3 = wk.read_table(present("datasets/in2p3_like"), "in2p3").sidecar
+    in2p3 = wk.read_table(present("found/datasets/in2p3_like"), "in2p3").sidecar
     assert (in2p3["start"] - in2p3["eligible"]).sum() == 4800
 
 
 def test_pods_keep_parts_of_processors_and_gpus_and_second_0():
-    trace = wk.read_table(present("real/openb_pod_list_default.csv"), "gpu2023")
+    trace = wk.read_table(present("found/real/openb_pod_list_default.csv"), "gpu2023")
     asked = trace.sidecar["requested_procs"], trace.sidecar["requested_gpus"]
     assert [(column % 1 > 0).sum() for column in asked] == [5603, 3078]
     assert (asked[1] > 0).sum() == 7064
@@ -121,7 +114,7 @@ def test_pods_keep_parts_of_processors_and_gpus_and_second_0():
 
 
 def test_a_table_of_other_columns_or_numbers_is_refused():
-    pods = present("real/openb_pod_list_default.csv")
+    pods = present("found/real/openb_pod_list_default.csv")
     with pytest.raises(wk.FormatError, match=r"kestrel\.toml, line .* no"):
         wk.read_table(pods, "kestrel")
     with pytest.raises(wk.FormatError, match="no such column"):

@@ -5,10 +5,9 @@ from collections.abc import Callable
 #: Called with one line each time.
 notices: list[Callable[[str], object]] = []
 
-COMPILING = "compiling code for this task, once on this machine: usually 3 to 16 s"
+COMPILING = "compiling code for this task, once on this machine: usually 1 to 16 s"
 IN_PYTHON = (
-    "no compiled code yet: the first simulations run in plain Python, for at most 5 s in all; "
-    "later ones are compiled"
+    "the first simulations run in plain Python, for at most 5 s in all; later ones are compiled"
 )
 
 

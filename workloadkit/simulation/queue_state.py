@@ -159,7 +159,7 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
         jobs = plural(int(unknown.sum()), "job that ran has", "jobs that ran have")
         raise WorkloadError(
             f"{trace.name}: {jobs} no known wait, first job {trace.column('job')[unknown][0]}: "
-            "who ran and who waited cannot be told; simulate the log, and take that state"
+            "which jobs ran is unknown; simulate the log, and take the state of the simulation"
         )
     start = np.where(ran | leaves, submit + wait, np.nan)
     end = np.where(ran, start + run, start)  # NaN for jobs that are in neither case

@@ -169,7 +169,9 @@ def _parallel(point: Point) -> Callable[..., Any]:
     """Return users with jobs of several processors, drawn in advance."""
     p, need = (np.atleast_1d(point[name]) for name in ("p", "need"))
     if np.unique(need).size < need.size:
-        raise ParameterError("need has equal values; classes are told apart by their processors")
+        raise ParameterError(
+            "need has equal values; each class must need another number of processors"
+        )
     S = np.broadcast_to(point["S"], need.shape)
     return lambda jobs: partial(_parallel_jobs, float(point["lam"]), p, need, S, jobs)
 
