@@ -30,10 +30,8 @@ class _General(Open):
         lam, S, servers = p["lam"], p["S"], p["servers"]
         idle = idle_share(lam, S, servers)
         wait = erlang_c(lam * S, servers, idle)
-        if "scv_arrivals" in p:
-            W = general_wait(lam, S, servers, p["scv_arrivals"], p["scv"])
-        else:
-            W = (1 + p["scv"]) / 2 * wait * S / (servers * idle)
+        poisson = np.ones_like(lam)
+        W = general_wait(lam, S, servers, p.get("scv_arrivals", poisson), p["scv"])
         return in_one_line(lam, S, servers, W, wait)
 
     def derivative(self, of: str, wrt: str) -> Value:
