@@ -243,10 +243,11 @@ def columns_of(table: pd.DataFrame, start: int, records: Records) -> dict[str, N
         **{name: np.rint(table[name].to_numpy()) for name in ("memory", "requested_memory")},
     }
     for name, column in measured.items():
-        absurd = (column < 0) | (np.abs(column) > BY_NAME[name].limit)
-        title = BY_NAME[name].title
-        records.note_where(f"{title} negative or out of range, taken as unknown", absurd, places)
-        measured[name] = np.where(absurd, np.nan, column)
+        absurd = (column < 0) | (column > BY_NAME[name].limit)
+        if absurd.any():
+            kind = f"{BY_NAME[name].title} negative or out of range, taken as unknown"
+            records.note_where(kind, absurd, places)
+            measured[name] = np.where(absurd, np.nan, column)
     for name in ("wait", "run"):
         measured[name] = np.round(measured[name], _DECIMALS)
     return {

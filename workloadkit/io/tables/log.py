@@ -197,4 +197,6 @@ def _coded(column: pd.Series) -> Any:
     codes = column.cat.codes.to_numpy()
     used = np.bincount(codes, minlength=len(column.cat.categories)) > 0
     words = pa.array(column.cat.categories[used].astype(object), pa.string())
+    if used.all():
+        return pa.DictionaryArray.from_arrays(codes.astype(np.int32), words)
     return pa.DictionaryArray.from_arrays((np.cumsum(used) - 1).astype(np.int32)[codes], words)

@@ -90,55 +90,61 @@ def query_of(
     if mapping.joined is not None:
         from_ += _join(mapping, of_others)
     numbers = [n for n in names if n in source.numbers]
-    expressions = {key: f"(\n{value.sql}\n)" for key, value in mapping.fields.items()}
+    first: dict[str, str] = {}  # field of each expression: fields with the same one share it
+    raw_name = {key: f"_{first.setdefault(v.sql, key)}" for key, v in mapping.fields.items()}
+    expressions = {key: f"(\n{sql}\n)" for sql, key in first.items()}
     raw = raw_of(source.where, source.group, expressions, from_, len(numbers))
     checks = tuple(_checks(mapping, from_, of_others, differing))
     kinds = _kinds(
         con, mapping, f"SELECT {', '.join(f'_{key}' for key in expressions)} FROM ({raw})", checks
     )
-    made = {key: conversion(mapping, key, f"_{key}", kind) for key, kind in kinds.items()}
-    sql, odd = _sql(mapping, raw, made, numbers)
-    return Query(sql, odd, tuple(expressions), checks)
+    made = {key: conversion(mapping, key, of, kinds[of[1:]]) for key, of in raw_name.items()}
+    sql, odd = _sql(mapping, raw, made, numbers, raw_name)
+    return Query(sql, odd, tuple(made), checks)
 
 
 def _sql(
-    mapping: TableMapping, raw: str, made: Mapping[str, Conversion], numbers: Sequence[str]
+    mapping: TableMapping,
+    raw: str,
+    made: Mapping[str, Conversion],
+    numbers: Sequence[str],
+    raw_name: Mapping[str, str],
 ) -> tuple[str, tuple[Odd, ...]]:
     """Return the query, in steps so that nothing is computed twice, and what its bits stand for."""
     odd = [Odd(f"column {column}", _NOT_UNDERSTOOD) for column in numbers]
     bits, texts = ["_odd"], [f"_text{i}" for i in range(len(numbers))]
-    locals_, values, finite = [], [], []
+    locals_, finite = [], []
+    values: dict[str, str] = {}  # names, by their SQL
     for key, of_field in made.items():
-        value, column = f"_value_{key}", name(key)
-        values.append(f"{of_field.value} AS {value}")
+        column, value = name(key), values.setdefault(of_field.value, f"_value_{key}")
         if of_field.local:
             locals_.append(f", {of_field.local} AS {local_name(key)}")
         finite.append(f"{value} AS {column}")
         found = {}
         if of_field.present:
             finite[-1] = f"CASE WHEN isfinite({value}) THEN {value} END AS {column}"
-            is_odd = f"{of_field.present} AND NOT coalesce(isfinite({value}), false)"
-            found[_NOT_UNDERSTOOD] = is_odd
+            found[_NOT_UNDERSTOOD] = f"{column} IS NULL AND {of_field.present}"
         if of_field.change:
-            values.append(f"{of_field.change} AS _change_{key}")
+            values[of_field.change] = f"_change_{key}"
             found |= {kind: f"_change_{key} = {i}" for i, kind in enumerate(CHANGES)}
         for kind, condition in found.items():
             bits.append(f"CASE WHEN {condition} THEN {1 << len(odd)} ELSE 0 END")
             odd.append(Odd(key, kind))
-            texts.append(f"_{key}")
+            texts.append(raw_name[key])
     examples = ", ".join(f"left(CAST({each} AS VARCHAR), {_LONGEST})" for each in texts)
     at = ", ".join(name(n) for n in SUBMISSIONS if n in made)
     same = ", ".join(name(n) for n in ("id", *TIMES) if n in made)
     repeats = "id" in made and not mapping.source.shared_ids
     with_local = f"SELECT *{''.join(locals_)} FROM ({raw})" if locals_ else raw
+    with_values = ", ".join(f"{value} AS {column}" for value, column in values.items())
     sql = f"""
-        SELECT _place, _n, _kept, _odd, CASE WHEN _odd <> 0 THEN [{examples}] END AS _example,
+        SELECT CAST(_place AS BIGINT) AS _place, CAST(_n AS BIGINT) AS _n, _kept, _bits AS _odd,
+               CASE WHEN _bits <> 0 THEN [{examples}] END AS _example,
                {", ".join(map(name, made))}, coalesce({at}) AS _at
                {f", hash({same}) AS _same" if repeats else ""}
-        FROM (SELECT CAST(_place AS BIGINT) AS _place, CAST(_n AS BIGINT) AS _n, _kept,
-                     CAST({" + ".join(bits)} AS BIGINT) AS _odd,
-                     {", ".join([*finite, *dict.fromkeys(texts)])}
-              FROM (SELECT *, {", ".join(values)} FROM ({with_local})))
+        FROM (SELECT *, CAST({" + ".join(bits)} AS BIGINT) AS _bits
+              FROM (SELECT *, {", ".join(finite)}
+                    FROM (SELECT *, {with_values} FROM ({with_local}))))
         ORDER BY _at, _place"""
     return sql, tuple(odd)
 
