@@ -17,6 +17,7 @@ from workloadkit.queueing.networks.model import (
     finite_not_negative,
     hold,
 )
+from workloadkit.queueing.result import Exactness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +48,24 @@ class SwitchingResult(DisplayedResult):
     chain: NDArray[np.intp]
     chains: NetworkResult = field(repr=False)
 
+    @property
+    def R(self) -> Floats:
+        """Mean response time of a visit, by class and station; nan where no jobs come."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.Q / self.X, dtype=np.float64)
+
+    @property
+    def exactness(self) -> Exactness:
+        """That of the network of chains."""
+        return self.chains.exactness
+
     def to_frame(self) -> "pd.DataFrame":
         """Return a table with one row per class and station."""
         import pandas as pd
 
         classes, stations = np.indices(self.X.shape)
         columns = {"class": classes, "station": stations, "chain": self.chain[classes]}
-        shown = {name: getattr(self, name) for name in ("visits", "X", "Q", "U")}
+        shown = {name: getattr(self, name) for name in ("visits", "X", "R", "Q", "U")}
         return pd.DataFrame({name: v.ravel() for name, v in {**columns, **shown}.items()})
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

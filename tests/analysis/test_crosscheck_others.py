@@ -75,10 +75,21 @@ def test_a_model_agrees_with_its_simulation(name):
     assert found.table["measures"].item() >= 4
 
 
-@pytest.mark.parametrize("name", ["ps", "srpt", "sjf", "fb", "impatient", "breakdowns"])
+OWN = ("ps", "srpt", "sjf", "fb", "impatient", "breakdowns")
+OWN += ("ggc", "dps", "priorities", "jackson", "qna", "class_switching")
+
+
+@pytest.mark.parametrize("name", OWN)
 def test_a_station_agrees_with_its_own_simulation(name):
     found = crosscheck_all([name], runs=5, jobs=600 * MODELS[name].fewer, rng=1)
     assert found.holds, found.checks[0].failed
+
+
+def test_jobs_that_are_interrupted_agree_at_several_servers():
+    how = {"servers": 2, "order": "preemptive", "runs": 5, "jobs": 6000, "rng": 1}
+    found = crosscheck("priorities", lam=[0.5, 0.9], S=[1, 1], **how)
+    assert found.holds, found.failed
+    assert found.points["order"].tolist() == ["preemptive"]
 
 
 def test_the_command_completes_the_names_of_all_models():

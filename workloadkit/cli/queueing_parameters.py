@@ -79,8 +79,12 @@ def read_grids(
     ]
 
 
-def read_arrays(words: Iterable[str], known: Collection[str]) -> "dict[str, NDArray[np.float64]]":
+def read_arrays(
+    words: Iterable[str], known: Collection[str]
+) -> "dict[str, NDArray[np.float64] | str]":
     """Read parameters that are arrays: numbers separated by commas, rows by slashes.
+
+    An order of priorities remains a word.
 
     Examples
     --------
@@ -90,7 +94,7 @@ def read_arrays(words: Iterable[str], known: Collection[str]) -> "dict[str, NDAr
     """
     import numpy as np
 
-    found = {}
+    found: dict[str, NDArray[np.float64] | str] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not (equals and name and text):
@@ -99,6 +103,9 @@ def read_arrays(words: Iterable[str], known: Collection[str]) -> "dict[str, NDAr
             )
         if name not in known:
             raise ParameterError(f"unknown parameter {quoted(name)}; {among(name, known)}")
+        if name == "order":
+            found[name] = text
+            continue
         try:
             rows = [[float(cell) for cell in row.split(",")] for row in text.split("/")]
             found[name] = np.array(rows if "/" in text else rows[0])

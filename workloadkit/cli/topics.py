@@ -177,8 +177,13 @@ md1             lam S             open users, constant service time S
 mg1             lam S scv         open users, service with this squared
                                   coefficient of variation
 mgc             lam S scv servers the same, several servers
+ggc             lam S scv_arrivals scv servers
+                                  general arrivals and service
 ps | srpt | sjf | fb
                 lam S             one server by size [scv]
+priorities      lam S             classes: lam=0.3,0.2 S=0.5,2 [servers,
+                                  scv, order=preemptive]
+dps             lam S weight      classes that share a server by weights
 impatient       lam S servers patience
 breakdowns      lam S up down
 closed | think  N Z S             closed users [servers, method]
@@ -194,6 +199,9 @@ each class), or without parameters at a point of their own:
 mva | convolution | bard_schweitzer | linearizer [visits, servers]
 mixed_mva       demands N Z open_demands lam
 open_network    demands lam [servers]
+jackson | qna   lam S routing [servers], and scv [scv_arrivals] of qna:
+                lam=0.5,0 S=1,1.2 routing=0,1/0.1,0
+class_switching at a point of its own
 """
 
 #: How values of queueing parameters are written, within 76 columns.

@@ -23,10 +23,13 @@ from workloadkit.analysis.queue_models.cross_check.models import (
 )
 from workloadkit.analysis.queue_models.cross_check.networks import NETWORKS
 from workloadkit.analysis.queue_models.cross_check.one_station import (
+    Classes,
     Order,
     gamma_times,
     play_breakdowns,
     play_by_size,
+    play_classes,
+    play_general,
     play_impatient,
 )
 from workloadkit.analysis.queue_models.cross_check.stations import play_limited_room
@@ -160,6 +163,39 @@ def _by_size(order: Order) -> CheckedModel:
     )
 
 
+def _of_classes(point: Point) -> Callable[..., Any]:
+    """Return the simulation of classes at a station, with priorities or weights."""
+    shape = np.broadcast_shapes(*(np.shape(point[name]) for name in _OPEN))
+    lam, S, scv = (np.broadcast_to(point.get(x, 1.0), shape) for x in (*_OPEN, "scv"))
+    weight = np.broadcast_to(point["weight"], shape) if "weight" in point else None
+    servers = whole(float(point.get("servers", 1.0)))
+    classes = Classes(lam, S, scv, servers, point.get("order") == "preemptive", weight)
+    return lambda jobs: partial(play_classes, classes, jobs)
+
+
+def _measures_of_classes(point: Point) -> tuple[ModelMeasure, ...]:
+    return tuple(
+        ModelMeasure(kind, kind, f"class {r}", (kind,), (r,))
+        for r in range(np.size(point["lam"]))
+        for kind in get_args(Kind)[:4]
+    )
+
+
+def _classes(theory: str, *others: str, **example: Any) -> CheckedModel:
+    """Return a model of classes, whose parameters are arrays."""
+    return _declared(
+        theory,
+        ("lam", "S", *(("weight",) if theory == "dps" else ())),
+        ("lam", "S", *others),
+        _of_classes,
+        measured=_measures_of_classes,
+        laws=lambda _: (),
+        example={k: v if isinstance(v, str) else np.array(v, float) for k, v in example.items()},
+        arrays=True,
+        fewer=10,
+    )
+
+
 def _of_impatient(_: Point) -> tuple[ModelMeasure, ...]:
     X, R, Q, U = four("all", "")
     return X._replace(group="served"), R, Q, U
@@ -250,7 +286,19 @@ MODELS: dict[str, CheckedModel] = {
         laws=lambda _: (),
         example={"lam": 1.4, "S": 1, "scv": 2, "servers": 2},
     ),
+    "ggc": _declared(
+        "ggc",
+        (*_OPEN, "scv_arrivals", "scv", "servers"),
+        (*_OPEN, "scv_arrivals", "scv", "servers"),
+        _own(play_general, "scv_arrivals", "scv", "servers"),
+        laws=lambda _: (),
+        example={"lam": 1.4, "S": 1, "scv_arrivals": 0.5, "scv": 2, "servers": 2},
+    ),
     **{order: _by_size(order) for order in get_args(Order)},
+    "dps": _classes("dps", "weight", lam=[0.3, 0.2], S=[1, 1.5], weight=[3, 1]),
+    "priorities": _classes(
+        "priorities", "servers", "scv", "order", lam=[0.3, 0.2], S=[0.5, 2], scv=[1, 2]
+    ),
     "impatient": _declared(
         "impatient",
         (*_OPEN, "servers", "patience"),

@@ -12,6 +12,7 @@ from workloadkit.analysis.queue_models.cross_check.models import (
     Point,
     whole,
 )
+from workloadkit.analysis.queue_models.cross_check.routed import Routed, play_routed
 from workloadkit.analysis.queue_models.cross_check.stations import JobClass, play_network
 from workloadkit.errors import ParameterError
 
@@ -86,6 +87,45 @@ def _of_classes(demands: Any, part: str, first: int) -> tuple[ModelMeasure, ...]
     return tuple(found)
 
 
+def _routed(point: Point) -> Callable[..., Any]:
+    """Return the simulation of stations of one class, from arrival to departure."""
+    shape = point["S"].shape
+    given = {"servers": 1.0, "scv": 1.0, "scv_arrivals": 1.0} | dict(point)
+    network = Routed(
+        **{
+            name: np.broadcast_to(value, shape)
+            for name, value in given.items()
+            if name != "routing"
+        },
+        routing=point["routing"],
+        N=np.zeros(shape, np.int64),
+    )
+    return lambda jobs: partial(play_routed, network, jobs)
+
+
+def _switching(point: Point) -> Callable[..., Any]:
+    """Return the simulation of jobs that change their class; they begin where classes do first."""
+    moves, S = point["routing"], point["S"]
+    jobs = np.zeros(S.shape, np.int64)
+    for r, n in enumerate(point["N"]):
+        jobs[r, int(np.flatnonzero(moves[r].any(axis=(1, 2)))[0])] = whole(n)
+    none = np.zeros(S.size)
+    servers = np.broadcast_to(point.get("servers", 1.0), S.shape[1])
+    network = Routed(
+        moves.reshape(S.size, S.size), S.ravel(), none + 1, servers, none, none, jobs.ravel()
+    )
+    return lambda jobs: partial(play_routed, network, jobs)
+
+
+def _of_switching(point: Point) -> tuple[ModelMeasure, ...]:
+    """Return X, R, Q and U of each class at its stations."""
+    return tuple(
+        ModelMeasure(kind, kind, f"class {r} at {k}", (kind,), (int(r), int(k)))
+        for r, k in np.argwhere(point["routing"].any(axis=(2, 3)))
+        for kind in _KINDS
+    )
+
+
 def _network(theory: str, *others: str, **example: Any) -> CheckedModel:
     known = ("demands", "N", "Z", "servers", "visits", *others)
     needed = ("demands", "N", *(("Z", "open_demands", "lam") if "lam" in example else ()))
@@ -102,12 +142,37 @@ def _network(theory: str, *others: str, **example: Any) -> CheckedModel:
     )
 
 
+def _by_routing(theory: str, *others: str, **example: Any) -> CheckedModel:
+    return CheckedModel(
+        f"networks.{theory}",
+        ("lam", "S", "routing", *others[:1]),
+        ("lam", "S", "routing", "servers", *others),
+        _routed,
+        lambda point: _of_classes(point["S"], "", 0),
+        lambda _: (),
+        example={name: np.asarray(value, dtype=np.float64) for name, value in example.items()},
+        arrays=True,
+        fewer=10,
+    )
+
+
+def _alternating() -> Any:
+    """Return the routing of jobs of two classes that alternate between two stations."""
+    routing = np.zeros((2, 2, 2, 2))
+    routing[0, 0, 1, 1] = routing[1, 1, 1, 0] = 1  # class 0 is served, becomes 1, thinks
+    routing[1, 0, 0, 0], routing[1, 0, 0, 1] = 0.3, 0.7
+    routing[0, 1, 0, 0] = 1
+    return routing
+
+
 _TWO_CLASSES: dict[str, Any] = {
     "demands": [[0.6, 1.0], [0.3, 2.0]],
     "visits": [[2.0, 2.0], [1.0, 4.0]],
     "N": [3, 2],
     "Z": [4, 9],
 }
+
+_KINDS: "tuple[Kind, ...]" = ("X", "R", "Q", "U")
 
 #: Networks by the name of their function in `queueing.networks`.
 NETWORKS: dict[str, CheckedModel] = {
@@ -139,5 +204,34 @@ NETWORKS: dict[str, CheckedModel] = {
         },
         arrays=True,
         fewer=10,
+    ),
+    "jackson": _by_routing(
+        "jackson", lam=[1.2, 0.3], S=[0.6, 0.4], routing=[[0, 0.8], [0.2, 0]], servers=[2, 1]
+    ),
+    "qna": _by_routing(
+        "qna",
+        "scv",
+        "scv_arrivals",
+        lam=[0.5, 0],
+        S=[1, 1.2],
+        routing=[[0, 1], [0.1, 0]],
+        scv=[0.25, 2],
+        scv_arrivals=[0.5, 1],
+    ),
+    "class_switching": CheckedModel(
+        "networks.class_switching",
+        ("routing", "S", "N"),
+        ("routing", "S", "N", "servers"),
+        _switching,
+        _of_switching,
+        lambda _: (),
+        example={
+            "routing": _alternating(),
+            "S": np.array([[0.8, 3.0], [0.8, 5.0]]),
+            "N": np.array([4.0, 0.0]),
+            "servers": np.array([1.0, np.inf]),
+        },
+        arrays=True,
+        fewer=5,
     ),
 }

@@ -1,7 +1,7 @@
-"""Simulations of single stations that no scheduler plays: shared, sized, impatient, broken down."""
+"""Simulations of single stations that no scheduler plays: sharing, sizes, classes, impatience."""
 
 import heapq
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -105,3 +105,83 @@ def play_breakdowns(
         now = end[j] = now + left
     everyone = np.ones(jobs, np.bool_)
     return Observed(submit, end - service, end, np.ones(jobs), {"all": everyone}, jobs)
+
+
+def play_general(
+    lam: float,
+    S: float,
+    scv_arrivals: float,
+    scv: float,
+    servers: float,
+    jobs: int,
+    rng: np.random.Generator,
+) -> Observed:
+    """Play gamma-distributed arrivals and service, first come, first served."""
+    submit = np.cumsum(gamma_times(rng, 1 / lam, scv_arrivals, jobs))
+    service = gamma_times(rng, S, scv, jobs)
+    free = [0.0] * int(servers)
+    start = np.empty(jobs)
+    for j in range(jobs):
+        start[j] = max(submit[j], free[0])
+        heapq.heapreplace(free, start[j] + service[j])
+    everyone = np.ones(jobs, np.bool_)
+    return Observed(submit, start, start + service, np.ones(jobs), {"all": everyone}, jobs)
+
+
+class Classes(NamedTuple):
+    """Classes of jobs at a station, in the order of their priority; arrays of shape (R,).
+
+    `weight` is None unless the classes share one server by weights.
+    """
+
+    lam: np.ndarray
+    S: np.ndarray
+    scv: np.ndarray
+    servers: int
+    preemptive: bool
+    weight: np.ndarray | None
+
+
+def play_classes(classes: Classes, jobs: int, rng: np.random.Generator) -> Observed:
+    """Play Poisson arrivals of classes with priorities or weights; work is done at the end."""
+    total = classes.lam.sum()
+    submit = np.cumsum(rng.exponential(1 / total, jobs))
+    kind = rng.choice(classes.lam.size, jobs, p=classes.lam / total)
+    size = np.empty(jobs)
+    for r, (mean, scv) in enumerate(zip(classes.S, classes.scv, strict=True)):
+        size[kind == r] = gamma_times(rng, mean, scv, int((kind == r).sum()))
+    kinds = kind.tolist()
+    end = np.full(jobs, np.nan)
+    left = dict[int, float]()  # remaining times of the jobs in the system
+    speed = dict[int, float]()  # of those in service
+    now, coming = 0.0, 0
+    while coming < jobs or left:
+        arrival = float(submit[coming]) if coming < jobs else np.inf
+        first = min(speed, key=lambda j: left[j] / speed[j], default=-1)
+        ends = now + left[first] / speed[first] if speed else np.inf
+        step = min(ends, arrival)
+        for j, rate in speed.items():
+            left[j] -= (step - now) * rate
+        now = step
+        if ends <= arrival:
+            end[first] = now
+            del left[first], speed[first]
+        else:
+            left[coming] = float(size[coming])
+            coming += 1
+        speed = _speeds(classes, left, kinds, speed)
+    members = {f"class {r}": kind == r for r in range(classes.lam.size)}
+    return Observed(submit, end - size, end, np.ones(jobs), members, jobs)
+
+
+def _speeds(
+    classes: Classes, left: dict[int, float], kind: list[int], before: dict[int, float]
+) -> dict[int, float]:
+    """Return the speeds of the jobs in service."""
+    if classes.weight is not None:
+        shares = {j: float(classes.weight[kind[j]]) for j in left}
+        return {j: share / sum(shares.values()) for j, share in shares.items()}
+    held = {} if classes.preemptive else before
+    room = classes.servers - len(held)
+    others = sorted((kind[j], j) for j in left if j not in held)[:room]
+    return held | {j: 1.0 for _, j in others}

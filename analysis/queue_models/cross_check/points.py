@@ -76,7 +76,12 @@ def _points(model: CheckedModel, parameters: Mapping[str, Any]) -> list[dict[str
             raise ParameterError(f"{model.theory} requires {name}")
     given = {name: value for name, value in parameters.items() if value is not None}
     if model.arrays:
-        return [{name: np.asarray(value, dtype=np.float64) for name, value in given.items()}]
+        return [
+            {
+                name: value if isinstance(value, str) else np.asarray(value, dtype=np.float64)
+                for name, value in given.items()
+            }
+        ]
     functions = {"mixed": ("p",), "reopen": ("p", "Z")}.get(model.theory, ())
     for name, value in given.items():
         if callable(value) and name not in functions:

@@ -101,10 +101,10 @@ def play_network(
             if waiting[station]:
                 begin(now, station, *waiting[station].popleft())
         left -= go_on(now, job) and job < jobs
-    return _observed(passes[:jobs], ended[:jobs], visits)
+    return observed(passes[:jobs], ended[:jobs], visits)
 
 
-def _observed(
+def observed(
     passes: list[tuple[int, float]], ended: list[float], visits: list[list[Any]]
 ) -> Observed:
     """Return passes and visits as one set of records; visits after the last pass are left out."""
