@@ -11,7 +11,15 @@ from unittest.mock import patch
 import pandas as pd
 
 import workloadkit as wk
-from tests.fuzz import certificates, experiments, good, good_schedulers, good_tables, uses
+from tests.fuzz import (
+    certificates,
+    experiments,
+    good,
+    good_schedulers,
+    good_slurm_json,
+    good_tables,
+    uses,
+)
 from tests.fuzz import good_settings as settings
 from tests.fuzz.expressions import OF_EXPRESSIONS
 from tests.fuzz.mutations import MUTATIONS, Mutation
@@ -195,7 +203,7 @@ FORMATS = {
         )
     },
     "slurm_json": Format(
-        good_schedulers.slurm_json, partial(_read, "slurm_json"), _of_accounting, 1, OF_JSON
+        good_slurm_json.slurm_json, partial(_read, "slurm_json"), _of_accounting, 1, OF_JSON
     ),
     **{
         name: Format(getattr(good_schedulers, name), partial(_read, reader), options, 0.7)

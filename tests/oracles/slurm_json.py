@@ -59,9 +59,10 @@ def accounted(job):
     if memory[0]:
         per_proc = memory[0] * 1024
     else:
-        whole = memory[1] if memory[1] else required.get("memory")
-        used = procs or required["CPUs"]
-        per_proc = whole * 1024 * job["allocation_nodes"] / used if whole else None
+        whole = (
+            memory[1] * job["allocation_nodes"] if memory[1] else amount(tres["requested"], "mem")
+        )
+        per_proc = whole * 1024 / (procs or required["CPUs"]) if whole else None
     return {
         "id": name,
         "state": state,
@@ -92,8 +93,11 @@ def controlled(job):
     limit = plain(job["time_limit"])
     procs = amount(job["tres_alloc_str"], "cpu")
     start, end = (plain(job[f"{name}_time"]) for name in ("start", "end"))
+    name = f"{job['job_id']}"
+    if job["array_task_string"]:
+        name += f"_[{job['array_task_string']}]"
     return {
-        "id": str(job["job_id"]),
+        "id": name,
         "state": state,
         "submit": plain(job["submit_time"]),
         "eligible": plain(job["eligible_time"]),

@@ -5,6 +5,7 @@ import json
 from random import Random
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.data import found_path
 from tests.examples import examples
-from tests.fuzz import good_schedulers as good
+from tests.fuzz import good_slurm_json as good
 from tests.oracles import slurm_json as oracle
 
 NUMBERS = ("submit", "eligible", "start", "end", "run", "procs", "requested_procs", "nodes")
@@ -70,7 +71,7 @@ def test_the_sample_of_slurm_24():
 
 
 def job(number, submit=0, **changes):
-    made = good._sacct_job(Random(number), number, 1_714_982_400 + submit, 41)
+    made = good.sacct_job(Random(number), number, 1_714_982_400 + submit, 41)
     made["array"]["job_id"] = 0
     made |= {"steps": [], "state": {"current": ["COMPLETED"], "reason": "None"}}
     made["time"] |= {"start": made["time"]["submission"] + 60, "elapsed": 600}
@@ -105,7 +106,7 @@ def test_a_requeued_job_is_one_with_its_attempts():
 
 
 def test_the_state_of_the_queue_is_a_table():
-    text = json.dumps({"jobs": [good._squeue_job(Random(i), i, 10**9 + i) for i in range(1, 30)]})
+    text = json.dumps({"jobs": [good.squeue_job(Random(i), i, 10**9 + i) for i in range(1, 30)]})
     state = wk.read_queue_state(io.BytesIO(text.encode()))
     _, others = oracle.jobs(text)
     assert state["id"].tolist() == [one["id"] for one in others]
@@ -116,7 +117,7 @@ def test_the_state_of_the_queue_is_a_table():
 
 
 def test_a_queue_without_ended_jobs_is_no_log():
-    one = good._squeue_job(Random(1), 1, 10**9) | {"job_state": ["RUNNING"]}
+    one = good.squeue_job(Random(1), 1, 10**9) | {"job_state": ["RUNNING"]}
     with pytest.raises(wk.FormatError, match=r"not ended: RUNNING \(once, on job 1\)"):
         read(one)
 
@@ -133,10 +134,45 @@ def test_names_that_are_not_utf_8_are_latin_1():
     assert wk.read_slurm_json(io.BytesIO(text)).sidecar["executable"].tolist() == ["straße"]
 
 
-def test_a_version_without_objects_for_numbers():
+@pytest.mark.parametrize("of_queue", [False, True])
+@pytest.mark.parametrize("layout", good.LAYOUTS)
+def test_one_log_is_equal_in_the_layouts_of_all_versions(layout, of_queue):
+    texts = [good.log(Random(5), v, of_queue=of_queue) for v in (layout, good.LAYOUTS[-1])]
+    if of_queue:
+        states = [wk.read_queue_state(io.BytesIO(text)) for text in texts]
+        assert len(states[0]) > 3
+        assert states[0].equals(states[1])
+    found, newest = (wk.read_log(io.BytesIO(text)) for text in texts)
+    agree(found, texts[0])
+    assert str(found.intake) == str(newest.intake)
+    memory = ["requested_memory"]  # in KB of one processor in the log, else by each layout's unit
+    pd.testing.assert_frame_equal(found.jobs, newest.jobs, rtol=1e-12)
+    by_layout = [*memory, "requested_memory_per", "exit_code"]
+    left, right = (log.sidecar.drop(columns=by_layout) for log in (found, newest))
+    pd.testing.assert_frame_equal(left, right)
+    for state, code, true in zip(
+        found.sidecar["state"], found.sidecar["exit_code"], newest.sidecar["exit_code"], strict=True
+    ):
+        lost = layout < 40 and not of_queue and state != "COMPLETED" and true.endswith(":0")
+        assert code == ("" if lost else true)  # up to 23.02, sacct writes 0 for each exit
+
+
+@pytest.mark.parametrize("value", [65534, 2**16 - 1, 2**32 - 3])
+def test_numbers_that_other_fields_take_for_unknown(value):
+    assert read(job(value)).sidecar["id"].tolist() == [str(value)]
+
+
+def test_numbers_of_many_digits_are_unknown():
+    one = job(7)
+    one["required"]["CPUs"] = -(10**400)
+    one["time"]["limit"] = 10**400
+    assert np.isnan(read(one).column("requested_time")[0])
+
+
+def test_infinite_limits_and_memory_of_nodes():
     plain = job(7)
-    plain["time"]["limit"] = 4294967295  # infinite
-    plain["required"] = {"CPUs": 4, "memory": 2048}
+    plain["time"]["limit"] = 4294967295
+    plain["required"] = {"CPUs": 4, "memory_per_node": 2048}
     plain["state"]["current"] = "COMPLETED"
     trace = read(plain)
     assert np.isnan(trace.column("requested_time")[0])

@@ -3,6 +3,7 @@
 A number is a number, null, or an object ``{"set": true, "infinite": false, "number": 5}``.
 """
 
+import re
 from collections.abc import Mapping
 from math import inf, isfinite, nan
 from typing import Any
@@ -19,8 +20,9 @@ COLUMNS = (
 )
 
 # What Slurm writes for an unknown number, and for infinity, where it writes numbers as such.
-_NO_VALUE = (2**16 - 2, 2**32 - 2, 2**64 - 2)
+_NO_VALUE = (2**32 - 2, 2**64 - 2)
 _INFINITE = (2**32 - 1, 2**64 - 1)
+_MOST = 1e18
 
 
 def rows_of(job: dict[str, Any]) -> list[list[str]]:
@@ -77,9 +79,9 @@ def number(value: Any) -> float:
             return inf if value in ("Infinity", "INFINITE", "UNLIMITED") else nan
     if isinstance(value, bool) or not isinstance(value, int | float) or value in _NO_VALUE:
         return nan
-    if value in _INFINITE or value > 1e18:
+    if value in _INFINITE or value > _MOST:
         return inf
-    return float(value)
+    return float(value) if value >= -_MOST else nan
 
 
 def _whole(value: Any) -> str:
@@ -113,13 +115,21 @@ def _state(value: Any) -> str:
     return next(flags, states[0] if states else "")
 
 
-def _exit_code(value: Any) -> str:
-    """Return an exit code as ``code:signal``."""
-    if not isinstance(value, dict):
-        return ""
+def _exit_code(value: Any, state: str) -> str:
+    """Return an exit code as ``code:signal``.
+
+    Up to 23.02, `sacct` writes 0 for each job that exited: only a completed one has it. `squeue`
+    writes a status as of wait(2).
+    """
+    if not isinstance(value, dict) or "number" in value:
+        status = number(value)
+        known = 0 <= status < 2**16
+        return f"{int(status) >> 8}:{int(status) & 127}" if known else ""
     signal = _part(value, "signal")
     code = _whole(value.get("return_code"))
     killed = _whole(signal.get("id", signal.get("signal_id")))
+    if isinstance(value.get("status"), str) and state != "COMPLETED" and not killed:
+        code = "" if code == "0" else code
     return f"{code or 0}:{killed or 0}" if code or killed else ""
 
 
@@ -130,18 +140,42 @@ def _id(job: str, array: tuple[Any, Any, Any], het: tuple[Any, Any]) -> str:
         if task:
             return f"{of_array}_{task}"
         if tasks:
-            return f"{of_array}_[{tasks}]"
+            return f"{of_array}_[{_elements(tasks)}]"
     of_het, offset = _whole(het[0]), _whole(het[1])
     return f"{of_het}+{offset or 0}" if of_het not in ("", "0") else job
 
 
-def _memory(part: Mapping[str, Any], names: tuple[str, str]) -> str:
-    """Return requested memory, which is in MB, with its unit."""
-    for name, letter in zip(names, "cn", strict=True):
+def _elements(tasks: str) -> str:
+    """Return the elements of an array that waits; `sacct` writes them as bits.
+
+    Examples
+    --------
+    >>> _elements("0x26%2"), _elements("1-2,5")
+    ('1-2,5%2', '1-2,5')
+    """
+    mask, percent, limit = tasks.partition("%")
+    if not re.fullmatch("0x[0-9A-Fa-f]+", mask):
+        return tasks
+    runs = re.finditer("1+", f"{int(mask, 16):b}"[::-1])
+    bounds = ((run.start(), run.end() - 1) for run in runs)
+    elements = (f"{first}-{last}" if first < last else f"{first}" for first, last in bounds)
+    return ",".join(elements) + percent + limit
+
+
+def _memory(part: Mapping[str, Any], total: str = "") -> str:
+    """Return requested memory, which is in MB, with its unit; `total` is that of the job."""
+    for name, letter in (("memory_per_cpu", "c"), ("memory_per_node", "n")):
         if (amount := _whole(part.get(name))) not in ("", "0"):
             return f"{amount}M{letter}"
-    plain = _whole(part.get("memory"))
-    return f"{plain}Mn" if plain else ""
+    return f"{total}M" if total else ""
+
+
+def _amount(resources: Any, kind: str) -> str:
+    """Return the amount of a resource in a list of objects, as text."""
+    for one in resources if isinstance(resources, list) else ():
+        if isinstance(one, dict) and one.get("type") == kind:
+            return _whole(one.get("count"))
+    return ""
 
 
 def _resources(value: Any, *, used: bool = False) -> str:
@@ -181,6 +215,7 @@ def _of_accounting(job: dict[str, Any]) -> dict[str, str]:
     member = _part(job, "association")
     ids = (array.get("job_id"), array.get("task_id"), array.get("task"))
     allocated = _resources(tres.get("allocated"))
+    current = _state(state.get("current"))
     return {
         **{name: _word(job.get(name) or member.get(name)) for name in _SAME},
         "id": _id(_whole(job.get("job_id")), ids, (het.get("job_id"), het.get("job_offset"))),
@@ -190,12 +225,12 @@ def _of_accounting(job: dict[str, Any]) -> dict[str, str]:
         "end": _whole(time.get("end")),
         "elapsed": _whole(time.get("elapsed")),
         "suspended": _whole(time.get("suspended")),
-        "state": _state(state.get("current")),
-        "exit_code": _exit_code(job.get("exit_code")),
+        "state": current,
+        "exit_code": _exit_code(job.get("exit_code"), current),
         "nodes": _whole(job.get("allocation_nodes")),
         "procs": _count(allocated, "cpu") or "0",
         "requested_procs": _whole(required.get("CPUs")),
-        "requested_memory": _memory(required, ("memory_per_cpu", "memory_per_node")),
+        "requested_memory": _memory(required, _amount(tres.get("requested"), "mem")),
         "allocated": allocated,
         "requested": _resources(tres.get("requested")),
         "node_list": _word(job.get("nodes")),
@@ -213,7 +248,7 @@ _SAME = ("cluster", "partition", "qos", "account", "user", "group")
 def _of_controller(job: dict[str, Any]) -> dict[str, str]:
     """Return the cells of a job of `squeue`."""
     ids = tuple(job.get(f"array_{name}") for name in ("job_id", "task_id", "task_string"))
-    allocated = _resources(job.get("tres_alloc_str"))
+    allocated, state = _resources(job.get("tres_alloc_str")), _state(job.get("job_state"))
     procs, nodes = _whole(job.get("cpus")), _word(job.get("nodes"))
     return {
         **{name: _word(job.get(name)) for name in ("cluster", "partition", "qos", "account")},
@@ -226,12 +261,12 @@ def _of_controller(job: dict[str, Any]) -> dict[str, str]:
         "group": _word(job.get("group_name") or job.get("group_id")),
         **{name: _whole(job.get(f"{name}_time")) for name in ("submit", "eligible")},
         **{name: _whole(job.get(f"{name}_time")) for name in ("start", "end")},
-        "state": _state(job.get("job_state")),
-        "exit_code": _exit_code(job.get("exit_code")),
+        "state": state,
+        "exit_code": _exit_code(job.get("exit_code"), state),
         "nodes": _whole(job.get("node_count")),
         "procs": _count(allocated, "cpu") or (procs if nodes else "0"),  # allocated ones, then
         "requested_procs": procs,
-        "requested_memory": _memory(job, ("memory_per_cpu", "memory_per_node")),
+        "requested_memory": _memory(job),
         "allocated": allocated,
         "requested": _resources(job.get("tres_req_str")),
         "node_list": nodes,
@@ -244,20 +279,17 @@ def _of_controller(job: dict[str, Any]) -> dict[str, str]:
 
 def _of_step(step: dict[str, Any], job: str) -> dict[str, str]:
     """Return the cells of a step; its id begins with that of its job."""
-    name = printable_text(_part(step, "step").get("id")).rpartition(".")[2]
+    found = _part(step, "step").get("id")
+    if isinstance(found, dict):  # 23.02
+        found = found.get("step_id")
+    name = printable_text(found).rpartition(".")[2]
     time, tres, energy = (_part(step, part) for part in ("time", "tres", "statistics"))
     asked = _part(tres, "requested")
-    largest = asked.get("max")
-    memory = [
-        _whole(one.get("count"))
-        for one in (largest if isinstance(largest, list) else ())
-        if isinstance(one, dict) and one.get("type") == "mem"
-    ]
     return {
         "id": f"{job}.{name[:40] or 'step'}",
         "state": _state(step.get("state")),
         "cpu": _seconds(_part(time, "total")),
-        "memory": next(iter(memory), ""),
+        "memory": _amount(asked.get("max"), "mem"),
         "usage": _resources(asked.get("total"), used=True),
         "n_tasks": _whole(_part(step, "tasks").get("count")),
         "energy": _whole(_part(energy, "energy").get("consumed")),
