@@ -49,6 +49,7 @@ from .io.formats import write_log as write_log
 from .io.gwf import read_gwf as read_gwf
 from .io.gwf import write_gwf as write_gwf
 from .io.htcondor import read_htcondor as read_htcondor
+from .io.htcondor_json import read_htcondor_json as read_htcondor_json
 from .io.lsf import read_lsf as read_lsf
 from .io.machine import read_machine as read_machine
 from .io.machine import write_machine as write_machine

@@ -214,13 +214,14 @@ FORMATS = {
             ("batsim_jobs", "batsim_jobs", _of_guessing),
             ("accasim", "accasim", _of_guessing),
             ("htcondor", "htcondor", _of_accounting),
+            ("reporting", "sge", _of_accounting),
         )
     },
     **{
         name: Format(
             getattr(good_schedulers, name), partial(_read, name), _of_accounting, 0.4, OF_JSON
         )
-        for name in ("flux", "oar", "clustercockpit")
+        for name in ("flux", "oar", "clustercockpit", "htcondor_json")
     },
     "batsim": Format(good.batsim, partial(_read, "batsim"), _of_guessing, 3, OF_JSON),
     "wkt": Format(good.wkt, partial(_read, "wkt"), _of_guessing, 1, OF_PARQUET),

@@ -1,9 +1,10 @@
 """Good files of the records of today's schedulers, small and each time others."""
 
 import json
+import re
 from random import Random
 
-from tests.fuzz.good import _BEGIN, _NAMES, _USERS, SECRET, _date
+from tests.fuzz.good import _BEGIN, _NAMES, _USERS, SECRET, _date, sge
 
 _N_JOBS = 12
 
@@ -184,6 +185,29 @@ def htcondor(rng: Random) -> bytes:
         if not never:
             lines += [f"JobCurrentStartDate = {start}", f"ExitCode = {rng.choice([0, 0, 1])}"]
         lines.append(f"*** Offset = 0 ClusterId = {job} ProcId = 0" if banners else "")
+    return "\n".join([*lines, ""]).encode()
+
+
+def htcondor_json(rng: Random) -> bytes:
+    """The same jobs as condor_history -json or -jsonl prints them."""
+    jobs = []
+    for text in re.split(r"\n(?:\*\*\*.*)?\n", htcondor(rng).decode().strip()):
+        pairs = (line.split(" = ", 1) for line in text.splitlines() if " = " in line[:40])
+        job = {name: value for name, value in pairs if not name.startswith("***")}
+        requirements = f"/Expr({job.pop('Requirements')})/"
+        values = {name: json.loads(value) for name, value in job.items()}
+        jobs.append(values | {"Requirements": requirements, "ExitBySignal": False, "Err": None})
+    if rng.random() < 0.5:
+        return "".join(f"{json.dumps(job)}\n" for job in jobs).encode()
+    return json.dumps(jobs, indent=2).encode()
+
+
+def reporting(rng: Random) -> bytes:
+    """Grid Engine's file `reporting`: records of accounting among others."""
+    lines = []
+    for i, line in enumerate(sge(rng).decode().splitlines()):
+        if not line.startswith("#"):
+            lines += [f"{_BEGIN + i}:new_job:1:2", f"{_BEGIN + i}:acct:{line}"]
     return "\n".join([*lines, ""]).encode()
 
 

@@ -61,6 +61,11 @@ def htcondor(text):
     return found
 
 
+def htcondor_json(text):
+    jobs = json.loads(text) if text.startswith("[") else map(json.loads, text.splitlines())
+    return [classad({name: str(value) for name, value in job.items()}) for job in jobs]
+
+
 def classad(job):
     start = int(job["JobCurrentStartDate"]) if "JobCurrentStartDate" in job else None
     removed = job["JobStatus"] == "3"

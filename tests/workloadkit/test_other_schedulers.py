@@ -13,7 +13,7 @@ from tests.fuzz import good_schedulers as good
 from tests.oracles import other_schedulers as oracle
 
 IN_LOG = ("wait", "procs", "requested_time", "cpu", "memory", "status")
-NAMES = ("flux", "oar", "htcondor", "clustercockpit")
+NAMES = ("flux", "oar", "htcondor", "htcondor_json", "clustercockpit")
 
 
 def read(text):

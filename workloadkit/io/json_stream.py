@@ -63,6 +63,16 @@ def json_records(
         text.refuse("further text after the JSON")
 
 
+def json_values(source: Source, digest: Any) -> Iterator[Any]:
+    """Yield the values of a text, such as lines of JSON; those of a list are its items."""
+    text = _Text(source, digest)
+    while text.peek():
+        if text.takes("["):
+            yield from text.items()
+        else:
+            yield text.value()
+
+
 def json_members(source: Source, digest: Any) -> Iterator[tuple[str, Any]]:
     """Yield the members of an object of JSON, see `json_records`."""
     text = _Text(source, digest)

@@ -5,8 +5,9 @@ from typing import Literal
 
 #: In the order in which they are tried.
 Format = Literal[
-    "wkt", "slurm_json", "flux", "oar", "clustercockpit", "batsim", "batsim_jobs",
-    "accasim", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "htcondor", "gwf", "swf",
+    "wkt", "slurm_json", "flux", "oar", "clustercockpit", "htcondor_json", "batsim",
+    "batsim_jobs", "accasim", "slurm_jobcomp", "slurm", "pbs", "lsf", "sge", "htcondor",
+    "gwf", "swf",
 ]  # fmt: skip
 
 #: Formats that can be written.
@@ -28,6 +29,7 @@ TITLES: dict[Format, str] = {
     "lsf": "LSF accounting (lsb.acct)",
     "sge": "Grid Engine accounting",
     "htcondor": "HTCondor history",
+    "htcondor_json": "HTCondor history in JSON",
     "gwf": "Grid Workloads Format",
     "swf": "Standard Workload Format",
 }
@@ -43,7 +45,7 @@ WRITTEN_TITLES: dict[Written, str] = {
 #: Accounting formats, which may consist of several files.
 ACCOUNTING: tuple[Format, ...] = (
     *("slurm", "slurm_json", "slurm_jobcomp", "pbs", "lsf", "sge"),
-    *("htcondor", "clustercockpit", "flux", "oar"),
+    *("htcondor", "htcondor_json", "clustercockpit", "flux", "oar"),
 )
 
 #: Formats that can be written, by the suffix of the file.

@@ -15,8 +15,9 @@ from workloadkit.trace import Trace
 __all__ = ["looks_like", "read_htcondor"]
 
 
-_STATES = {1: "IDLE", 2: "RUNNING", 3: "REMOVED", 4: "COMPLETED", 5: "HELD", 6: "TRANSFERRING"}
-_STATES |= {7: "SUSPENDED"}
+#: States of jobs by their numbers.
+STATES = {1: "IDLE", 2: "RUNNING", 3: "REMOVED", 4: "COMPLETED", 5: "HELD", 6: "TRANSFERRING"}
+STATES |= {7: "SUSPENDED"}
 _WORDS = {"user": "Owner", "queue": "QueueName", "executable": "Cmd", "exit_code": "ExitCode"}
 _PARALLEL = 11  # the universe of jobs on several machines
 
@@ -83,12 +84,12 @@ def read_htcondor(
     sources = list_of_sources(source)
     return log_of_records(
         _found(sources, records),
-        _job,
+        job_of,
         records,
         options,
         path=source_path(sources[0]),
         kind="HTCondor history",
-        states=_STATES.values(),
+        states=STATES.values(),
     )
 
 
@@ -123,10 +124,10 @@ def _found(sources: list[Any], records: Records) -> Iterator[tuple[int, dict[str
         yield first, job
 
 
-def _job(record: dict[str, str]) -> Job | str:
+def job_of(record: dict[str, str]) -> Job | str:
     """Return a job that has ended, or why it is none."""
     code = positive(record.get("JobStatus"))
-    state = _STATES.get(int(code), "") if code < 100 else ""
+    state = STATES.get(int(code), "") if code < 100 else ""
     if state not in ("REMOVED", "COMPLETED"):
         return f"not ended: {state}" if state else "without a known JobStatus"
     record = {name: text.strip('"') for name, text in record.items()}
