@@ -28,6 +28,28 @@ def test_one_point_shows_measures_and_percentiles():
     assert lines[-1].split() == ["closed", "jobs", f"{model.ppf(0.9):.6g}"]
 
 
+def test_distributions_of_jobs_and_waits():
+    words = ("mmc", "lam=2.2", "S=1", "servers=3", "--distribution")
+    model = queueing.mmc(2.2, 1, 3)
+    lines = run(*words).stdout.splitlines()
+    place = lines.index(" n       P(n)")
+    known = [float(f"{p:.6g}") for p in model.pmf([0, 1, 2])]
+    assert [float(line.split()[1]) for line in lines[place + 1 : place + 4]] == known
+    assert lines[-8].split() == ["t", "P(wait", "of", "open", "jobs", ">", "t)"]
+    assert [float(line.split()[1]) for line in lines[-6:]] == [0.5, 0.25, 0.1, 0.05, 0.01, 0.001]
+    (answer,) = json.loads(run(*words, "--json", "-").stdout)["answers"]
+    found = answer["distribution"]
+    assert found["at"][12] == 0
+    assert found["probability"][12] == pytest.approx(model.p_wait)
+    for refused, message in (
+        (("mm1", "lam=0.1,0.2", "S=1"), "--distribution shows one point"),
+        (("mg1", "lam=0.1", "S=1", "scv=2"), "no formula is known for the distributions"),
+    ):
+        done = run(*refused, "--distribution")
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert message in done.stderr
+
+
 def test_a_grid_shows_a_line_a_point():
     done = run("mixed", "lam=0.1,0.5", "N=1:3", "Z=5", "S=1")
     lines = done.stdout.splitlines()

@@ -24,6 +24,15 @@ from workloadkit.cli.queueing_parameters import (
     as_our_errors,
     read_grids,
 )
+from workloadkit.cli.queueing_tables import (
+    WIDTH,
+    distributions,
+    fitting,
+    percentiles,
+    shown,
+    shown_distributions,
+    with_quantiles,
+)
 from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.settings import Queueing
 
@@ -37,13 +46,12 @@ EXAMPLES = """
 workloadkit queueing mixed lam=0.5 N=4 Z=5 S=1
 workloadkit queueing closed N=1:30 Z=5 S=1 --plot closed.svg
 workloadkit queueing reopen lam=0.1:0.9:0.1 p=exp:1 Z=1 S=1
+workloadkit queueing mmc lam=2.2 S=1 servers=3 --distribution
 workloadkit queueing network demands=0.2,0.1,0.05 N=10 Z=5
 workloadkit queueing --trace log.swf
 workloadkit queueing fit log.swf --target median_wait=1h
 """
 
-#: Columns of a terminal.
-WIDTH = 80
 
 NAMES = (
     *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
@@ -97,6 +105,14 @@ def queueing(
     ] = None,
     procs: Annotated[int | None, procs_option()] = None,
     unit: Annotated[str, unit_option()] = "procs",
+    distribution: Annotated[
+        bool,
+        typer.Option(
+            "--distribution",
+            help="Of one point, show P(n), the probability of n jobs in the system, and P(wait > "
+            "t), where formulas are known.",
+        ),
+    ] = False,
     plot: Annotated[
         Path | None, figure_option("response times, or measures over a varying parameter")
     ] = None,
@@ -137,14 +153,17 @@ def queueing(
     shares = list(settings.quantiles)
     results = list(_solved(model, words or []))
     if "quantiles" in given:
-        results = [(result, _with_quantiles(result, table, shares)) for result, table in results]
+        results = [(result, with_quantiles(result, table, shares)) for result, table in results]
     if plot:
         _draw([result for result, _ in results], plot, model)
     if json:
-        write_json(json, _as_data(model, results, shares))
+        write_json(json, _as_data(model, results, shares, distribution=distribution))
     if str(json) != "-":
         for place, (result, table) in enumerate(results):
-            typer.echo(("\n" if place else "") + "\n".join(_shown(model, result, table, shares)))
+            lines = [*shown(model, result, table, shares)]
+            if distribution:
+                lines += shown_distributions(distributions(result))
+            typer.echo(("\n" if place else "") + "\n".join(lines))
 
 
 def _fit(
@@ -246,82 +265,9 @@ def _network(
     return networks.mixed_mva(demands, N, Z, open_demands, lam, servers=servers)
 
 
-def _shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -> Iterator[str]:
-    """Format a result: the fixed parameters in a line, then varying parameters and measures."""
-    given = [name for name in table if name in result.parameters]
-    varying = [name for name in given if table[name].nunique() > 1]
-    yield f"{model}: {result.exactness}"
-    fixed = [f"{name} {_text(table[name].iloc[0])}" for name in given if name not in varying]
-    if fixed:
-        yield fill(", ".join(fixed), WIDTH)
-    keys = varying + [name for name in table if name in ("class", "station")]
-    columns = {name: [str(name), *map(_text, table[name])] for name in table}
-    for names in _fitting(columns, keys, [x for x in table if x not in (*given, *keys)]):
-        yield ""
-        yield aligned(list(zip(*(columns[name] for name in (*keys, *names)), strict=True)))
-    if not getattr(result, "shape", ()) and (percentiles := _percentiles(result, shares)):
-        yield ""
-        head = ["responses", *(f"{100 * share:g} %" for share in shares)]
-        lines = [[f"{job} jobs", *map(_text, x)] for job, x in percentiles.items()]
-        yield aligned([head, *lines], words={0})
-
-
-def _fitting(
-    columns: dict[str, list[str]], keys: list[str], names: list[str]
-) -> Iterator[list[str]]:
-    """Split the columns into tables that fit a terminal; each table repeats the key columns."""
-    widths = {name: max(map(len, cells)) + 2 for name, cells in columns.items()}
-    room = WIDTH + 2 - sum(widths[key] for key in keys)
-    part: list[str] = []
-    for name in names:
-        if part and sum(widths[x] for x in part) + widths[name] > room:
-            yield part
-            part = []
-        part.append(name)
-    yield part
-
-
-def _with_quantiles(result: Any, table: "pd.DataFrame", shares: list[float]) -> "pd.DataFrame":
-    """Return the table, for a grid with the quantiles that are on the command line."""
-    with as_our_errors():
-        found = _quantiles(result, shares)
-    if not getattr(result, "shape", ()):
-        return table
-    return table.assign(
-        **{
-            f"{job} {100 * share:g} %": values
-            for job, of_job in found.items()
-            for share, values in zip(shares, of_job, strict=True)
-        }
-    )
-
-
-def _quantiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
-    """Return the quantiles of the responses by kind of job; raise if no formula is known."""
-    from workloadkit.queueing import QueueingError, networks
-
-    if isinstance(result, networks.NetworkResult):
-        return {"open": [networks.sojourn(result).ppf(share) for share in shares]}
-    if not hasattr(result, "ppf"):
-        raise QueueingError("no formula is known for quantiles of the response times of classes")
-    return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
-
-
-def _percentiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
-    """Return the same, or nothing if no formula is known."""
-    from workloadkit.queueing import QueueingError
-
-    try:
-        return _quantiles(result, shares)
-    except QueueingError:
-        return {}
-
-
-def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
-
-
-def _as_data(model: str, results: list[Any], shares: list[float]) -> dict[str, Any]:
+def _as_data(
+    model: str, results: list[Any], shares: list[float], *, distribution: bool
+) -> dict[str, Any]:
     from workloadkit import __version__
     from workloadkit.provenance import plain
 
@@ -332,11 +278,13 @@ def _as_data(model: str, results: list[Any], shares: list[float]) -> dict[str, A
             "error": dict(result.exactness.error),
             "points": table.to_dict("records"),
         }
-        if percentiles := _percentiles(result, shares):
+        if found := percentiles(result, shares):
             answer["percentiles"] = {
                 job: dict(zip(map(str, shares), values, strict=True))
-                for job, values in percentiles.items()
+                for job, values in found.items()
             }
+        if distribution:
+            answer["distribution"] = distributions(result).to_dict("list")
         answers.append(answer)
     return plain({"model": model, "answers": answers, "provenance": {"workloadkit": __version__}})
 
@@ -383,7 +331,7 @@ def _report(found: "QueueingOfLog", name: str) -> Iterator[str]:
         labels = ["", *map(str, table.shown.index)]
         yield ""
         yield fill(table.caption, WIDTH)
-        for names in _fitting({"": labels} | columns, [""], list(columns)):
+        for names in fitting({"": labels} | columns, [""], list(columns)):
             yield ""
             rows = zip(labels, *(columns[x] for x in names), strict=True)
             yield aligned([row for row in rows if any(row)], words={0})
