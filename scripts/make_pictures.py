@@ -1,6 +1,6 @@
-"""Generate the pictures of README: a report of the built-in sample, and a comparison of schedulers.
+"""Generate the pictures of README and docs: a report, a comparison of schedulers, explained steps.
 
-The picture of the report is a screenshot by Chromium, which must be installed.
+The pictures of pages are screenshots by Chromium, which must be installed.
 """
 
 import shutil
@@ -50,6 +50,20 @@ def picture_report(log: wk.Trace) -> None:
     picture.quantize(COLOURS).save(FOLDER / "report.png", optimize=True)
 
 
+def picture_steps(log: wk.Trace) -> None:
+    """Write steps.png: the page of an explained schedule, at a job that backfills."""
+    numbers = log.column("job")
+    explained = wk.explain_schedule(log.select((numbers > 300) & (numbers <= 340)), procs=64)
+    rules = [[each.rule for each in step.decisions] for step in explained.steps]
+    html = analysis.schedules.steps_page(explained)
+    with TemporaryDirectory() as folder:
+        page, part = Path(folder) / "steps.html", Path(folder) / "part.png"
+        shown = html.replace("show(1);", f"show({rules.index(['in time']) + 1});")
+        page.write_text(shown, encoding="utf-8")
+        screenshot(page, part)
+        Image.open(part).quantize(COLOURS).save(FOLDER / "steps.png", optimize=True)
+
+
 def picture_comparison(log: wk.Trace) -> None:
     """Write comparison.svg: queue lengths and wait times under EASY and FCFS."""
     schedules = {name: wk.simulate(log, name) for name in ("easy", "fcfs")}
@@ -69,3 +83,4 @@ if __name__ == "__main__":
     sample = wk.load_sample()
     picture_report(sample)
     picture_comparison(sample)
+    picture_steps(sample)

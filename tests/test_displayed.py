@@ -22,7 +22,15 @@ OUTAGES = wk.Outages((wk.Outage(1, 3600, 7200, procs=4), wk.Outage(2, 9000, -1, 
 
 #: Texts, symbols and inputs, which no figure shows.
 WITHOUT_FIGURE = {
-    *("Header", "Intake", "Filter", "Experiment", "Expressions", "Observation"),
+    *(
+        "Header",
+        "Intake",
+        "Filter",
+        "Experiment",
+        "ExplainedSchedule",
+        "Expressions",
+        "Observation",
+    ),
     *("MachineDescription", "Requests", "SlurmConf", "LogMetrics", "QueueState"),
 }
 

@@ -101,6 +101,8 @@ from .simulation import schedulers as schedulers
 from .simulation import users as users
 from .simulation.check import check_schedule as check_schedule
 from .simulation.check.violations import violations as violations
+from .simulation.explained import ExplainedSchedule as ExplainedSchedule
+from .simulation.explained import explain_schedule as explain_schedule
 from .simulation.queue_state import QueueState as QueueState
 from .simulation.queue_state import read_state as read_state
 from .simulation.queue_state import state_at as state_at

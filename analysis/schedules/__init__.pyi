@@ -29,5 +29,6 @@ from .productivity import plot_weekly_cycles as plot_weekly_cycles
 from .relative_slowdown import SlowdownRatio as SlowdownRatio
 from .relative_slowdown import plot_slowdown_ratio as plot_slowdown_ratio
 from .relative_slowdown import slowdown_ratio as slowdown_ratio
+from .steps_page import steps_page as steps_page
 from .use_of_machine import MachineUse as MachineUse
 from .use_of_machine import machine_use as machine_use

@@ -14,6 +14,7 @@ import workloadkit as wk
 from tests.data import needs_compiler
 from workloadkit.analysis import characterize, validate_resampling
 from workloadkit.analysis.report import Characterization
+from workloadkit.analysis.schedules import steps_page
 from workloadkit.analysis.section import Section, Table
 
 PDF_TO_TEXT = shutil.which("pdftotext")
@@ -269,3 +270,36 @@ def test_printed_tables_are_open_and_repeat_their_heads(tmp_path):
     assert len(pages) > 2
     assert "row 119" in pages[-1]
     assert all("mean wait" in page for page in pages)
+
+
+# Moves the slider and the keys of an explained schedule, and says which step is shown then.
+MOVE = """
+<script>
+const slider_ = document.getElementById("slider"), seen = [];
+const look_ = () => seen.push([...document.querySelectorAll("ol.steps > li")]
+  .filter(step => step.checkVisibility()).map(step => step.id).join());
+look_();
+document.getElementById("next").click(); look_();
+slider_.value = 5; slider_.dispatchEvent(new Event("input")); look_();
+for (const key of ["ArrowLeft", "End", "ArrowRight", "Home"]) {
+  dispatchEvent(new KeyboardEvent("keydown", {key})); look_();
+}
+parent.postMessage({seen, width: document.documentElement.scrollWidth}, "*");
+</script>
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_slider_of_an_explained_schedule_moves_over_its_steps(width, tmp_path):
+    log = wk.load_sample()
+    numbers = log.column("job")
+    log = log.select((numbers > 300) & (numbers <= 330))
+    explained = wk.explain_schedule(log, "easy", procs=64)
+    made = steps_page(explained)
+    console, asked, probe, light = look(made, tmp_path, width=width, probe=MOVE)
+    assert (console, asked) == ([], set())
+    last = len(explained.steps)
+    assert probe["seen"] == [f"step-{n}" for n in (1, 2, 5, 4, last, last, 1)]
+    assert probe["width"] <= width
+    _, _, _, dark = look(made, tmp_path, width=width, scheme="dark", probe=MOVE)
+    assert light != dark

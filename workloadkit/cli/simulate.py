@@ -22,6 +22,7 @@ from workloadkit.cli.common import (
     report_estimates,
     report_unit,
     report_written,
+    write,
     write_json,
     write_log,
 )
@@ -42,6 +43,7 @@ EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
+workloadkit simulate log.swf.gz --where "job <= 40" --explain steps.html
 workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
 workloadkit simulate log.swf.gz --machine log --allocations allocations.txt
 workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
@@ -104,6 +106,23 @@ def simulate(
         figure_option("a Gantt chart of the week with the longest queue", panel=RARE),
     ] = None,
     queue: Annotated[Path | None, figure_option("the length of the queue", panel=RARE)] = None,
+    explain: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE",
+            show_default=False,
+            help="Write a page that explains each decision, of up to 60 jobs; - for text.",
+        ),
+    ] = None,
+    explain_job: Annotated[
+        int | None,
+        typer.Option(
+            metavar="JOB",
+            show_default=False,
+            rich_help_panel=RARE,
+            help="Explain only why this job waits, with --explain.",
+        ),
+    ] = None,
     allocations: Annotated[
         Path | None,
         typer.Option(
@@ -139,17 +158,21 @@ def simulate(
     files = (settings.outages, settings.machine, settings.reservations, settings.state)
     cut, state_file = (seconds_of(save_state[0]), save_state[1]) if save_state else (0.0, None)
     others = gantt, queue, state_file
-    check_outputs(*others, log=output, table=allocations, json=json, inputs=[trace, *files])
+    check_outputs(
+        *others, page=explain, log=output, table=allocations, json=json, inputs=[trace, *files]
+    )
     check_outputs(log=state_file)
     if settings.machine is None:
         _refuse_without("--machine", **{"--allocations": allocations})
+    if explain is None:
+        _refuse_without("--explain", **{"--explain-job": explain_job})
     policy, behaviour = scheduler_named(scheduler[0] if scheduler else "easy"), users_named(users)
     who = kind_of_users(behaviour, trace, resampled=resampled)
     if not resampled:
         _refuse_without(
             "--resampled", **{"--weeks": weeks, "--load": factor, "--no-pause": no_pause}
         )
-    _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare)
+    _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare, explain=explain is not None)
     load_factor = 1.0 if factor is None else factor
     alone = settings.state is not None and trace is None
     log = None if alone or who == "synthetic" else load(trace, strict=strict)
@@ -167,9 +190,14 @@ def simulate(
     rare = _rare_users(log) if skip_rare else ()
     what = settings.state.log.name if alone else users
     with progress(f"simulating {log.name if log is not None else what}"):
-        schedule = wk.simulate(
-            log, policy, behaviour, settings, population=population, uncounted=rare
-        )
+        if explain:
+            schedule = _explain(
+                log, policy, replace(settings, uncounted=rare), explain, explain_job
+            )
+        else:
+            schedule = wk.simulate(
+                log, policy, behaviour, settings, population=population, uncounted=rare
+            )
         summary, use = schedule.to_dict(), _use(schedule)
         if use is not None:
             summary["machine_use"] = use.to_dict()
@@ -186,7 +214,7 @@ def simulate(
         write_json(json, summary)
     if gantt or queue:
         _draw(schedule, gantt, queue)
-    if "-" not in (str(output), str(json)):
+    if "-" not in map(str, (output, json, explain)):
         _show(schedule, use)
 
 
@@ -197,8 +225,10 @@ def _refuse_without(needed: str, **given: object) -> None:
             raise ParameterError(f"{option} requires {needed}")
 
 
-def _refuse_for(who: str, *, no_pause: bool, skip_rare: bool) -> None:
+def _refuse_for(who: str, *, no_pause: bool, skip_rare: bool, explain: bool) -> None:
     """Refuse options that have no effect on these users."""
+    if explain and who != "open":
+        raise ParameterError("--explain is for users who submit by their timestamps")
     if no_pause and who == "open":
         raise ParameterError("--no-pause is for users who react: others follow the log")
     if skip_rare and who != "open":
@@ -223,6 +253,16 @@ def _read_state(path: str) -> "QueueState":
     for words in (state.words, *state.assumed):
         note(f"{state.log.name}: {words}")
     return state
+
+
+def _explain(log: Any, policy: Any, settings: Simulate, page: Path, job: int | None) -> "Schedule":
+    """Write the page that explains a schedule, to stdout as text; return the schedule."""
+    import workloadkit as wk
+    from workloadkit.analysis.schedules import steps_page
+
+    explained = wk.explain_schedule(log, policy, settings, job=job)
+    write(page, explained.text if str(page) == "-" else steps_page(explained))
+    return explained.schedule
 
 
 def _use(schedule: "Schedule") -> "MachineUse | None":

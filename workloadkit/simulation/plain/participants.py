@@ -1,7 +1,7 @@
 """Schedulers and users in plain Python."""
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,9 @@ class Scheduler(Participant):
 
     #: Processors that work and are free; read-only.
     free: Any = _Free()
+
+    #: Receives the reasons of decisions, see `because`; None if the simulation is not explained.
+    listener: Callable[[str, JobView, dict[str, Any]], None] | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -196,6 +199,20 @@ class Scheduler(Participant):
     def outages_ahead(self) -> bool:
         """Whether outages are announced, or under way with a known end."""
         return self._simulation.hardware.changes_ahead(self.now)
+
+    def because(self, rule: str, job: JobView, **values: Any) -> None:
+        """Give the reason of a decision on a job, before a start: for `explain_schedule`.
+
+        Parameters
+        ----------
+        rule : str
+            A key of `workloadkit.simulation.explained.SENTENCES`, or a sentence.
+        job : JobView
+        **values
+            What the rule compares: times [s], processors, and jobs.
+        """
+        if self.listener is not None:
+            self.listener(rule, job, values)
 
     def fits(self, job: JobView) -> bool:
         """Whether enough of the machine is free and available to a job until its planned end.

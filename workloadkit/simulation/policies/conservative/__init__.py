@@ -166,8 +166,12 @@ class ConservativeScheduler(Scheduler):
         for job in self.queue:
             self._promised.setdefault(job, self.reserved[job])
             if self.reserved[job] <= self.now and self.fits(job):
+                self.because("slot now", job)
                 del self.reserved[job]
                 self.start(job)
+            else:
+                begin = self.reserved[job]
+                self.because("slot later" if begin > self.now else "held", job, begin=begin)
         self._room = self._void = False
         if self.compression != "full":  # perhaps no other event when a reservation begins
             begins = [begin for begin in self.reserved.values() if self.now < begin < inf]

@@ -272,7 +272,10 @@ class OrderedScheduler(Scheduler):
         queue = self.in_order()
         waiting = queue.copy()
         while waiting and self.fits(waiting[0]):
+            self.because("in order", waiting[0], order=queue)
             self.start(waiting.pop(0))
+        if waiting and self.listener is not None and not self.keeps_promises:
+            self._explain_head(waiting, queue)
         self.backfill_behind(waiting)
         if self.keeps_promises:
             self._promise([job for job in queue if job.start is None])
@@ -307,6 +310,17 @@ class OrderedScheduler(Scheduler):
             if job.submit == self.now:
                 self._promised.setdefault(job, begin)
 
+    def _explain_head(self, waiting: list[JobView], queue: list[JobView]) -> None:
+        """Give the reason why the first job that does not fit waits, and those that it blocks."""
+        head = waiting[0]
+        if self.backfill == "none":
+            self.because("blocks", head, order=queue)
+            for job in waiting[1:]:
+                self.because("behind", job, head=head)
+        else:
+            shadow, spare = self.reservation(head)
+            self.because("reserved", head, begin=shadow, spare=spare.free, order=queue)
+
     def backfill_behind(self, waiting: list[JobView]) -> None:
         """Make the reservations, then backfill; `waiting` is in order, the head first."""
         if not waiting or self.free <= 0 or self.backfill == "none":
@@ -325,10 +339,15 @@ class OrderedScheduler(Scheduler):
         for job in fitting:
             if fits(job):
                 end = now + job.estimate
-                if not is_in_time(end, shadow, self.strict):
-                    if not (self.spares and spare.fits(job)):
-                        continue
+                why = {"end": end, "head": waiting[0], "begin": shadow, "spare": spare.free}
+                if is_in_time(end, shadow, self.strict):
+                    self.because("in time", job, **why)
+                elif self.spares and spare.fits(job):
+                    self.because("spare", job, **why)
                     spare.take(job)
+                else:
+                    self.because("too long" if self.spares else "too long, no spare", job, **why)
+                    continue
                 self.start(job)
 
     def backfill_around(self, waiting: list[JobView]) -> None:
@@ -346,13 +365,19 @@ class OrderedScheduler(Scheduler):
             begin = profile.earliest(job)
             profile.take(begin, job)
             if begin == self.now and self.level.fits(job):
+                self.because("slot now", job)
                 self.start(job)
             else:
+                self.because("slot later" if begin > self.now else "held", job, begin=begin)
                 n_reserved += 1
         for job in self.to_backfill(waiting):
-            if self.level.fits(job) and profile.fits(self.now, job):
-                profile.take(self.now, job)
-                self.start(job)
+            if self.level.fits(job):
+                if profile.fits(self.now, job):
+                    self.because("around", job, end=self.now + job.estimate)
+                    profile.take(self.now, job)
+                    self.start(job)
+                else:
+                    self.because("in the way", job, end=self.now + job.estimate)
 
     def backfill_around_outages(self, waiting: list[JobView]) -> None:
         """Do the same if outages are ahead: reservations are of certain processors then."""
