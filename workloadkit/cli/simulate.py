@@ -43,7 +43,6 @@ EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
 workloadkit simulate log.swf.gz --scheduler fcfs --offered-load 0.9
 workloadkit simulate log.swf.gz --gantt gantt.svg --warmup 1w
-workloadkit simulate log.swf.gz --where "job <= 40" --explain steps.html
 workloadkit simulate log.swf.gz --users fluid --resampled --load 1.2
 workloadkit simulate log.swf.gz --machine log --allocations allocations.txt
 workloadkit simulate --users site:users=100 --scheduler creasy --seed 1
@@ -111,7 +110,7 @@ def simulate(
         typer.Option(
             metavar="PAGE",
             show_default=False,
-            help="Write a page that explains each decision, of up to 60 jobs; - for text.",
+            help="Page that explains each decision; - for text.",
         ),
     ] = None,
     explain_job: Annotated[

@@ -435,5 +435,5 @@ def _numbers(jobs: Iterable[JobView]) -> tuple[int, ...]:
 
 def _number(job: JobView) -> int:
     """Return the number of a job that has arrived."""
-    number: int = job._record.number
-    return number
+    number: Any = job.number  # None before the arrival
+    return int(number)
