@@ -75,7 +75,7 @@ def simulate(
         typer.Option(
             metavar="W",
             show_default=False,
-            help="Length in weeks, with --resampled. By default that of the log.",
+            help="Weeks, with --resampled. By default those of the log.",
         ),
     ] = None,
     factor: Annotated[
