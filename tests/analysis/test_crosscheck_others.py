@@ -3,6 +3,7 @@
 import heapq
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,6 +84,13 @@ OWN += ("ggc", "dps", "priorities", "jackson", "qna", "class_switching")
 def test_a_station_agrees_with_its_own_simulation(name):
     found = crosscheck_all([name], runs=5, jobs=600 * MODELS[name].fewer, rng=1)
     assert found.holds, found.checks[0].failed
+
+
+def test_the_page_of_all_models_names_each_in_its_tree():
+    page = Path(__file__).parents[2] / "docs/explanation/which-model.md"
+    tree = page.read_text().split("```text")[1].split("```")[0]
+    for model in MODELS.values():
+        assert re.search(rf"\b{model.theory.rpartition('.')[2]}\b", tree), model.theory
 
 
 def test_jobs_that_are_interrupted_agree_at_several_servers():
