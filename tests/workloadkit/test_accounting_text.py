@@ -1,10 +1,13 @@
 """What shells, file systems and large machines do to files of accounting, whatever its format."""
 
 import io
+import runpy
 
+import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.data import found_path
 
 from . import test_lsf, test_pbs, test_sge, test_slurm
 
@@ -99,3 +102,58 @@ def test_records_of_the_reporting_file_are_accounting_among_others():
     assert trace.n_jobs == 1
     odd = "not an accounting record (other fields)"
     assert counts(trace) == {"records of reporting: new_job": 1, odd: 1}
+
+
+#: Files in the shape of public ones: options, jobs, processor-hours, and what was counted.
+PUBLISHED = {
+    "slurm_never_started_with_cpus.txt": (
+        (55, 160, {"without nodes and run time: never started": 15}),
+    ),
+    "slurm_requeued_hours.txt": (
+        (26, 332, {"earlier attempts of requeued jobs": 3}),
+        (26, 1652, {"attempts of requeued jobs combined into one job": 3}),  # with attempts
+    ),
+    "slurm_array_tasks_share_id.txt": (
+        (90, 714, {"one id, with runs that overlap: separate jobs": 60}),
+    ),
+    "slurm_job_ends_with_the_window.txt": ((25, 100 / 3, {}),),
+    "slurm_csv_quoted.csv": ((30, 480, {}),),
+    "slurm_line_before_header.txt": ((30, 240, {"lines before the names of the columns": 1}),),
+    "slurm_nul_block.txt": ((30, 240, {"NUL characters left out": 64}),),
+    "slurm_utf16.txt": ((30, 240, {}),),
+    "slurm_threads.txt": ((30, 1920, {}),),
+    "slurm_without_state.txt": ((30, 240, {"no State: unknown status": 30}),),
+    "slurm_without_jobid_epoch.txt": (
+        (30, 960, {"no JobID: rows are numbered by their lines": 30}),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:no column:workloadkit.WorkloadWarning")
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_files_in_the_shape_of_public_ones(name):
+    for attempts, (n_jobs, hours, counted) in enumerate(PUBLISHED[name]):
+        trace = wk.read_log(found_path(name), attempts=bool(attempts))
+        used = (trace.jobs["procs"] * trace.jobs["run"]).sum() / 3600
+        assert (trace.n_jobs, counts(trace)) == (n_jobs, counted)
+        assert used == pytest.approx(hours)
+
+
+def test_of_these_files_what_else_is_known():
+    never = wk.read_log(found_path("slurm_never_started_with_cpus.txt"))
+    ran = ~np.isnan(never.column("run"))
+    assert never.column("wait")[ran].tolist() == [60] * 40
+    assert set(never.column("status")[~ran]) == {5}
+    quoted = wk.read_log(found_path("slurm_csv_quoted.csv"))
+    assert (quoted.sidecar["gpus"] * quoted.column("run")).sum() / 3600 == 30
+    assert set(quoted.sidecar["executable"]) == {"infer, v2", "train"}
+    batsim = wk.read_log(found_path("batsim5_delay.json"))
+    assert (batsim.n_jobs, set(batsim.column("run"))) == (25, {30, 600.5})
+    ends = wk.read_log(found_path("slurm_job_ends_with_the_window.txt"))
+    assert ends.column("submit").max() in ends.end
+
+
+def test_a_record_of_megabytes_in_the_shape_of_a_public_one(capsys):
+    runpy.run_path(str(found_path("pbs_long_exec_host.py")))
+    trace = wk.read_log(io.BytesIO(capsys.readouterr().out.encode()))
+    assert trace.jobs[["wait", "run", "procs"]].to_numpy().tolist() == [[60, 3600, 22_640 * 32]]
