@@ -15,6 +15,7 @@ from workloadkit.queueing.probability import breaks, exponential, hyperbolic, ta
 from workloadkit.queueing.product_form import closed, operational_phases
 from workloadkit.queueing.reopening.model import reopen
 from workloadkit.queueing.stations import (
+    batches,
     breakdowns,
     dps,
     fb,
@@ -31,6 +32,7 @@ from workloadkit.queueing.stations import (
     ps,
     sjf,
     srpt,
+    vacations,
 )
 from workloadkit.queueing.transient import Transient, time_to_steady, transient
 
@@ -38,6 +40,7 @@ __all__ = [
     "QueueingError",
     "QueueingWarning",
     "Transient",
+    "batches",
     "breakdowns",
     "breaks",
     "closed",
@@ -73,4 +76,5 @@ __all__ = [
     "times_of_users",
     "transient",
     "users_for_response",
+    "vacations",
 ]

@@ -1,6 +1,6 @@
 """Open stations: jobs arrive in a Poisson process, independently of earlier jobs."""
 
-from workloadkit.queueing.stations.any_service import md1, mg1
+from workloadkit.queueing.stations.any_service import batches, md1, mg1, vacations
 from workloadkit.queueing.stations.approximate import ggc, mgc
 from workloadkit.queueing.stations.breaking import breakdowns
 from workloadkit.queueing.stations.exponential_service import Open, mm1, mmc, mminf
@@ -13,6 +13,7 @@ __all__ = [
     "ClassesResult",
     "Open",
     "SizeBased",
+    "batches",
     "breakdowns",
     "dps",
     "fb",
@@ -29,4 +30,5 @@ __all__ = [
     "ps",
     "sjf",
     "srpt",
+    "vacations",
 ]

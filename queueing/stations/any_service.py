@@ -1,4 +1,4 @@
-"""One server with general service times (two moments), or with constant service times."""
+"""One server with general service, constant service, jobs in batches, or vacations."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workloadkit.queueing._kernels import helper, kernel
-from workloadkit.queueing.arguments import Floats, Value, not_negative, plain
+from workloadkit.queueing.arguments import Condition, Flags, Floats, Value, not_negative, plain
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.result import Places
 from workloadkit.queueing.stations.exponential_service import Open, in_one_line
@@ -119,6 +119,118 @@ def mg1(lam: ArrayLike, S: ArrayLike, scv: ArrayLike) -> Open:
     """
     rules = [not_negative("scv"), stable("be below 1 / S, the server's capacity")]
     return _AnyService.at(mg1, rules, "exact, Pollaczek and Khinchine", lam=lam, S=S, scv=scv)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batches(_AnyService):
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        rate, S, size = p["lam"] * p["size"], p["S"], p["size"]
+        idle = 1 - rate * S
+        others = (size * (1 + p["scv_size"]) - 1) / 2  # of the batch that are served before a job
+        W = (rate * S * S * (1 + p["scv"]) / 2 + others * S) / idle
+        return in_one_line(rate, S, 1.0, W, 1 - idle / size)
+
+
+def batches(
+    lam: ArrayLike, S: ArrayLike, scv: ArrayLike, size: ArrayLike, scv_size: ArrayLike
+) -> Open:
+    """Solve M^X/G/1: jobs arrive in batches, and are served one by one in their order.
+
+    W = (lam b S² (1 + scv) / 2 + S (b (1 + scv_size) − 1) / 2) / (1 − lam b S), with b = size [1]_.
+
+    Parameters
+    ----------
+    lam : array_like
+        Batches per unit of time, 0 or more; lam size S < 1.
+    S, scv : array_like
+        Mean and squared coefficient of variation of service times, 0 or more.
+    size, scv_size : array_like
+        Mean number of jobs of a batch, 1 or more, and its squared coefficient of variation.
+
+    Returns
+    -------
+    Open
+        See `mg1`; measures are those of jobs, and X is lam size.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter violates its condition, or is not a number.
+
+    References
+    ----------
+    .. [1] M. L. Chaudhry, J. G. C. Templeton, "A First Course in Bulk Queues", Wiley, 1983.
+
+    Examples
+    --------
+    Two jobs at a time, where one is served at once:
+
+    >>> batches(lam=0.25, S=1, scv=1, size=[1, 2], scv_size=0).W.round(4).tolist()
+    [0.3333, 2.0]
+    """
+
+    def holds(p: Mapping[str, Floats]) -> Flags:
+        return p["lam"] * p["size"] * p["S"] < 1
+
+    rules = [not_negative(name) for name in ("scv", "scv_size")]
+    rules += [
+        Condition("size", lambda p: (p["size"] >= 1) & (p["size"] < np.inf), "be 1 or more"),
+        Condition("lam", holds, "be below 1 / (size S), the server's capacity"),
+    ]
+    given = {"lam": lam, "S": S, "scv": scv, "size": size, "scv_size": scv_size}
+    return _Batches.at(batches, rules, "exact, Pollaczek and Khinchine", **given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Vacations(_AnyService):
+    @staticmethod
+    def solved(p: Mapping[str, Any]) -> dict[str, Any]:
+        found = _AnyService.solved(p)
+        W = found["W"] + p["away"] * (1 + p["scv_away"]) / 2
+        p_wait = np.where(p["away"] > 0, 1.0, found["p_wait"])
+        return in_one_line(p["lam"], p["S"], 1.0, W, p_wait)
+
+
+def vacations(
+    lam: ArrayLike, S: ArrayLike, scv: ArrayLike, away: ArrayLike, scv_away: ArrayLike
+) -> Open:
+    """Solve M/G/1 with vacations: when the queue is empty, the server goes away for some time.
+
+    If the queue is still empty when it returns, it goes again. The wait is that of `mg1`, and the
+    remaining time of a vacation [1]_: W = lam S² (1 + scv) / (2 (1 − lam S)) + away (1 + scv_away)
+    / 2.
+
+    Parameters
+    ----------
+    lam, S, scv
+        See `mg1`.
+    away, scv_away : array_like
+        Mean and squared coefficient of variation of the times away, 0 or more.
+
+    Returns
+    -------
+    Open
+        See `mg1`; every job waits, as the server is busy or away.
+
+    Raises
+    ------
+    QueueingError
+        If a parameter violates its condition, or is not a number.
+
+    References
+    ----------
+    .. [1] B. T. Doshi, "Queueing systems with vacations: a survey", Queueing Systems 1(1), 1986.
+
+    Examples
+    --------
+    >>> vacations(lam=0.5, S=1, scv=1, away=[0, 2], scv_away=0).W.tolist()
+    [1.0, 2.0]
+    """
+    rules = [not_negative(name) for name in ("scv", "away", "scv_away")]
+    rules.append(stable("be below 1 / S, the server's capacity"))
+    given = {"lam": lam, "S": S, "scv": scv, "away": away, "scv_away": scv_away}
+    return _Vacations.at(vacations, rules, "exact, Pollaczek and Khinchine", **given)
 
 
 def md1(lam: ArrayLike, S: ArrayLike) -> Open:

@@ -77,7 +77,7 @@ def test_a_model_agrees_with_its_simulation(name):
 
 
 OWN = ("ps", "srpt", "sjf", "fb", "impatient", "breakdowns")
-OWN += ("ggc", "dps", "priorities", "jackson", "qna", "class_switching")
+OWN += ("batches", "vacations", "ggc", "dps", "priorities", "jackson", "qna", "class_switching")
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from scipy.special import gammaincc
 
 from tests.oracles import queueing_chains as chains
 from tests.oracles import queueing_markov as markov
@@ -209,6 +210,39 @@ def of_transient():
             yield from zip(found.share[0], expm(rates * t)[start], strict=True)
 
 
+def of_distributions():
+    """Responses and waits of a job that finds n others with the chance met[n]."""
+    for lam, S, c in ((F(1, 2), F(1), 1), (F(3, 2), F(1), 2), (F(1), F(2), 4)):
+        met = [float(p) for p in poisson(lam, S, c)]
+        yield from of_laws(queueing.mmc(float(lam), float(S), c), "open", met, float(S), c)
+    for N, Z, S, c in ((5, 4, 1, 1), (9, 1, 2, 3), (20, 10, 1, 2)):
+        met = birth_death(
+            lambda n, N=N, Z=Z: F(N - 1 - n, Z), lambda n, c=c, S=S: F(min(n, c), S), N - 1
+        )
+        model = queueing.closed(N, Z, S, servers=c)
+        yield from of_laws(model, "closed", [float(p) for p in met], S, c)
+    for lam, N, Z, S, c in ((0.3, 2, 4, 1, 1), (0.5, 3, 2, 1, 2)):
+        model = queueing.mixed(lam, N, Z, S, servers=c)
+        for job, others in (("open", N), ("closed", N - 1)):
+            met = np.zeros(100)
+            for (opened, closed), share in chains.mixed(lam, others, Z, S, c).items():
+                met[opened + closed] += share
+            yield from of_laws(model, job, met.tolist(), S, c)
+
+
+def of_laws(model, job, met, S, c):
+    k = np.maximum(np.arange(len(met)) - c + 1, 0)  # ends before its service begins
+    met = np.array(met)
+    for t in (0.5, 3.0):
+        known = chains.response_survival(t, dict(enumerate(met.tolist())), S, c)
+        yield model.sf(t, job), known
+        yield model.wait_sf(t, job), met[k > 0] @ gammaincc(k[k > 0], c * t / S)
+    yield model.ppf(1 - known, job), 3.0
+    wait, square = met @ k * S / c, met @ (k * (k + 1)) * (S / c) ** 2
+    yield model.moment(1, job), S + wait
+    yield model.moment(2, job), square + 2 * S * wait + 2 * S**2
+
+
 def parallel_moves(lam, p, S, in_service, most=10):
     """State: the classes of the jobs present, in their order; those in service are the first."""
 
@@ -258,8 +292,9 @@ CLASSES = {
     "several servers": (of_multi_server, 1e-12),
     "impatience": (of_impatient, 1e-12),
     "breakdowns": (of_breakdowns, 1e-9),
-    "transient": (of_transient, 1e-9),
+    "distributions": (of_distributions, 1e-8),
     "parallel jobs": (of_parallel, 1e-5),
+    "transient": (of_transient, 1e-9),
 }
 
 

@@ -12,6 +12,7 @@ from tests.examples import examples
 from tests.oracles import queueing_markov as markov
 from workloadkit.queueing import (
     QueueingError,
+    batches,
     breakdowns,
     dps,
     fb,
@@ -26,6 +27,7 @@ from workloadkit.queueing import (
     ps,
     sjf,
     srpt,
+    vacations,
 )
 from workloadkit.queueing.stations.approximate import _GGC, _MGC
 
@@ -194,6 +196,45 @@ def test_breakdowns_are_their_chain():
     assert breakdowns(0.5, 1, 5, 0).R == pytest.approx(mm1(0.5, 1).R, rel=1e-13)
     with pytest.raises(QueueingError, match=r"lam is 1; it must be below up / \(up \+ down\)"):
         breakdowns(1, 0.8, 7, 2)
+
+
+def test_batches_are_their_chain():
+    lam, S, sizes = 0.15, 0.8, {1: 0.5, 2: 0.2, 5: 0.3}
+
+    def moves(n):
+        if n < 300:
+            for size, p in sizes.items():
+                yield n + size, lam * p
+        if n:
+            yield n - 1, 1 / S
+
+    mean, second = (sum(p * b**k for b, p in sizes.items()) for k in (1, 2))
+    found = batches(lam, S, 1, mean, second / mean**2 - 1)
+    shares = markov.stationary_floats(0, moves)
+    assert found.Q == pytest.approx(markov.mean(shares, lambda n: n), rel=1e-9)
+    assert found.p_wait == pytest.approx(1 - shares[0] / mean, rel=1e-9)
+    assert batches(0.5, 1, 3, 1, 0).R == pytest.approx(mg1(0.5, 1, 3).R, rel=1e-13)
+    with pytest.raises(QueueingError, match=r"lam is 0.5; it must be below 1 / \(size S\)"):
+        batches(0.5, 1, 1, 2, 0)
+
+
+def test_vacations_are_their_chain():
+    lam, S, away = 0.4, 1.2, 3.0
+
+    def moves(state):
+        here, n = state
+        if n < 300:
+            yield (here, n + 1), lam
+        if here:
+            yield (n > 1, n - 1), 1 / S
+        elif n:
+            yield (True, n), 1 / away
+
+    shares = markov.stationary_floats((False, 0), moves)
+    found = vacations(lam, S, 1, away, 1)
+    assert found.Q == pytest.approx(markov.mean(shares, lambda s: s[1]), rel=1e-9)
+    assert vacations(lam, S, 4, 0, 1).R == pytest.approx(mg1(lam, S, 4).R, rel=1e-13)
+    assert (found.p_wait, vacations(lam, S, 4, 0, 1).p_wait) == (1, lam * S)
 
 
 def exponential(order, lam, x):

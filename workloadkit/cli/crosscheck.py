@@ -39,7 +39,7 @@ workloadkit crosscheck --judge DIR
 MODELS = (
     *("all", "mm1", "poisson", "mmc", "sites", "mminf", "mmck", "md1", "mg1", "closed", "think"),
     *("mgc", "ps", "srpt", "sjf", "fb", "impatient", "breakdowns", "mixed", "reopen", "parallel"),
-    *("ggc", "dps", "priorities", "jackson", "qna", "class_switching"),
+    *("ggc", "batches", "vacations", "dps", "priorities", "jackson", "qna", "class_switching"),
     *("mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva", "open_network"),
 )
 

@@ -55,7 +55,20 @@ workloadkit queueing fit log.swf --target median_wait=1h
 
 NAMES = (
     *("closed", "mixed", "reopen", "mm1", "mmc", "mminf", "mmck", "mg1", "md1"),
-    *("mgc", "ggc", "impatient", "breakdowns", "ps", "dps", "srpt", "sjf", "fb", "priorities"),
+    *(
+        "mgc",
+        "ggc",
+        "impatient",
+        "breakdowns",
+        "batches",
+        "vacations",
+        "ps",
+        "dps",
+        "srpt",
+        "sjf",
+        "fb",
+        "priorities",
+    ),
     *("network", "fit"),
 )
 #: Models of several classes: a list has the values of the classes.

@@ -108,13 +108,13 @@ def read_arrays(
             continue
         try:
             rows = [[float(cell) for cell in row.split(",")] for row in text.split("/")]
-            found[name] = np.array(rows if "/" in text else rows[0])
+            values = np.array(rows if "/" in text else rows[0])
         except ValueError:
             raise ParameterError(
                 f"{name} is {quoted(text)}; write numbers, with rows separated by slashes"
             ) from None
-        if found[name].size == 1 and name != "demands":
-            found[name] = found[name].reshape(())
+        single = values.size == 1 and name != "demands"
+        found[name] = values.reshape(()) if single else values
     return found
 
 

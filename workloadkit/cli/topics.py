@@ -150,6 +150,10 @@ mgc lam S scv servers, ggc lam S scv_arrivals scv servers
                           approximations for general service and arrivals
 impatient lam S servers patience
                           waiting jobs leave after that mean time
+batches lam S scv size scv_size
+                          jobs that come in batches of this mean size
+vacations lam S scv away scv_away
+                          a server that goes away when there are no jobs
 breakdowns lam S up down  one server that works and is repaired for these
                           mean times
 ps lam S, srpt lam S, sjf lam S, fb lam S
@@ -186,6 +190,8 @@ priorities      lam S             classes: lam=0.3,0.2 S=0.5,2 [servers,
 dps             lam S weight      classes that share a server by weights
 impatient       lam S servers patience
 breakdowns      lam S up down
+batches         lam S scv size scv_size
+vacations       lam S scv away scv_away
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
 reopen          lam p Z S         users who submit again [servers, method]

@@ -4,7 +4,7 @@ A model declares itself by an entry of `MODELS`: its theory, its population, pol
 what is compared, and the point of `crosscheck all`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -26,11 +26,13 @@ from workloadkit.analysis.queue_models.cross_check.one_station import (
     Classes,
     Order,
     gamma_times,
+    play_batches,
     play_breakdowns,
     play_by_size,
     play_classes,
     play_general,
     play_impatient,
+    play_vacations,
 )
 from workloadkit.analysis.queue_models.cross_check.stations import play_limited_room
 from workloadkit.errors import ParameterError, among, quoted
@@ -230,6 +232,20 @@ def _of_parallel(point: Point) -> tuple[ModelMeasure, ...]:
     )
 
 
+def _any_one_server(
+    theory: str, play: Callable[..., Any], example: Mapping[str, float]
+) -> CheckedModel:
+    known = tuple(example)
+    return _declared(
+        theory, known, known, _own(play, *known[2:]), laws=lambda _: (), example=example, fewer=5
+    )
+
+
+_ONE_SERVER: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
+    "batches": (play_batches, {"lam": 0.2, "S": 1, "scv": 2, "size": 2, "scv_size": 0.5}),
+    "vacations": (play_vacations, {"lam": 0.6, "S": 1, "scv": 2, "away": 2, "scv_away": 0.5}),
+}
+
 _CLOSED = _declared(
     "closed",
     ("N", "Z", "S"),
@@ -318,6 +334,7 @@ MODELS: dict[str, CheckedModel] = {
         example={"lam": 0.4, "S": 1, "up": 9, "down": 1},
         fewer=5,
     ),
+    **{name: _any_one_server(name, *how) for name, how in _ONE_SERVER.items()},
     "closed": _CLOSED,
     "mixed": _declared(
         "mixed",

@@ -118,12 +118,58 @@ def play_general(
 ) -> Observed:
     """Play gamma-distributed arrivals and service, first come, first served."""
     submit = np.cumsum(gamma_times(rng, 1 / lam, scv_arrivals, jobs))
-    service = gamma_times(rng, S, scv, jobs)
-    free = [0.0] * int(servers)
+    return _in_order(submit, gamma_times(rng, S, scv, jobs), int(servers))
+
+
+def _in_order(submit: np.ndarray, service: np.ndarray, servers: int = 1) -> Observed:
+    """Play jobs first come, first served."""
+    jobs, free = submit.size, [0.0] * servers
     start = np.empty(jobs)
     for j in range(jobs):
         start[j] = max(submit[j], free[0])
         heapq.heapreplace(free, start[j] + service[j])
+    everyone = np.ones(jobs, np.bool_)
+    return Observed(submit, start, start + service, np.ones(jobs), {"all": everyone}, jobs)
+
+
+def play_batches(
+    lam: float,
+    S: float,
+    scv: float,
+    size: float,
+    scv_size: float,
+    jobs: int,
+    rng: np.random.Generator,
+) -> Observed:
+    """Play batches of 1 + a negative binomial number of jobs (Poisson if it must vary less)."""
+    more, variance = size - 1, scv_size * size**2
+    n = int(jobs / size) + 1
+    if variance > more * (1 + 1e-9):
+        others = rng.negative_binomial(more**2 / (variance - more), more / variance, n)
+    else:
+        others = rng.poisson(more, n)
+    submit = np.repeat(np.cumsum(rng.exponential(1 / lam, n)), others + 1)
+    return _in_order(submit, gamma_times(rng, S, scv, submit.size))
+
+
+def play_vacations(
+    lam: float,
+    S: float,
+    scv: float,
+    away: float,
+    scv_away: float,
+    jobs: int,
+    rng: np.random.Generator,
+) -> Observed:
+    """Play one server that goes away, again and again, whenever no job is there."""
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    service = gamma_times(rng, S, scv, jobs)
+    start, now = np.empty(jobs), 0.0
+    for j in range(jobs):
+        while now < submit[j]:
+            now += float(gamma_times(rng, away, scv_away, 1)[0])
+        start[j] = now
+        now += service[j]
     everyone = np.ones(jobs, np.bool_)
     return Observed(submit, start, start + service, np.ones(jobs), {"all": everyone}, jobs)
 

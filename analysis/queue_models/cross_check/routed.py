@@ -83,10 +83,10 @@ def play_routed(network: Routed, jobs: int, rng: np.random.Generator) -> Observe
     def arrive_after(now: float, place: int) -> None:
         at(now + gamma(1 / network.lam[place], network.scv_arrivals[place]), -1, place)
 
-    for place in np.flatnonzero(network.lam):
-        arrive_after(0.0, int(place))
-    for place in np.repeat(np.arange(network.N.size), network.N):
-        come(0.0, -1, int(place))
+    for outside in np.flatnonzero(network.lam).tolist():
+        arrive_after(0.0, outside)
+    for beginning in np.repeat(np.arange(network.N.size), network.N).tolist():
+        come(0.0, -1, beginning)
     left = jobs
     while left:
         now, _, job, what = heapq.heappop(events)
