@@ -98,7 +98,7 @@ def _free(trace: Trace, hours: pd.DataFrame, table: pd.DataFrame, machine: int) 
             "idle_while_waiting",
             idle,
             f"In {share(fitting)} of the hours a job waited that needed no more than the free "
-            f"processors; {share(idle)} of the capacity was free then.",
+            f"processors. What was free in these hours is {share(idle)} of all capacity.",
             _NAME,
             n=n_jobs,
             weight=idle,

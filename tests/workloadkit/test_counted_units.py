@@ -1,5 +1,7 @@
 """Sizes counted in nodes and GPUs: logs as seen in them, and simulations, by hand."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,6 +138,21 @@ def test_jobs_are_placed_by_cores_and_gpus_together(unit):
     assert schedule.trace().column("procs").tolist() == [60, 4, 6, 4]
 
 
+SIZED = ("saf", "largest", "easy:backfill=smallest", "wfp3", "order:score=usage,backfill=sjf")
+
+
+@pytest.mark.parametrize("scheduler", [*SIZED, "easy:backfill=sjf", "order:score=wait"])
+def test_orders_by_size_on_nodes_count_processors_and_say_so(scheduler):
+    log = log_of(procs=[60, 4, 6], gpus=[0, 8, 1], nodes=[1, 1, 1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        in_plain(log, scheduler, unit="gpus", machine="log")
+        in_plain(log, scheduler, machine="log")
+    said = [str(each.message) for each in caught if "its order counts" in str(each.message)]
+    assert len(said) == (scheduler in SIZED)
+    assert all(text.endswith("counts processors; load and utilization count GPUs") for text in said)
+
+
 @pytest.mark.parametrize("machine", [None, "log"])
 def test_the_offered_load_is_that_of_the_unit(machine):
     log = log_of(procs=[1, 2, 3], gpus=[8, 0, 4], nodes=[1, 1, 1], submit=[0, 5, 9])
@@ -146,7 +163,7 @@ def test_the_offered_load_is_that_of_the_unit(machine):
 
 def test_a_part_of_a_gpu_is_one_on_a_node_and_no_job_of_a_pool():
     log = log_of(procs=[4, 4], gpus=[0.5, 1], nodes=[1, 1])
-    with pytest.raises(WorkloadError, match=r"fraction of a GPU: 1$"):
+    with pytest.raises(WorkloadError, match=r"GPU: 1; on nodes \(machine\) each takes"):
         in_plain(log, unit="gpus")
     schedule = in_plain(log, unit="gpus", machine="log")
     assert schedule.held.tolist() == [0.5, 1]

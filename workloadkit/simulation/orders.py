@@ -168,6 +168,9 @@ ARRIVAL, SJF, LJF, SMALLEST, LARGEST, F1, URGENCY = range(len(SETTLED))
 
 VARYING: dict[str, Callable[..., float]] = {"wfp3": wfp3, "unicef": unicef}
 
+#: Orders that depend on the sizes of jobs.
+BY_SIZE = frozenset(("smallest", "largest", "f1", "wfp3", "unicef"))
+
 WFP3, UNICEF = range(len(VARYING))
 
 

@@ -28,7 +28,7 @@ from workloadkit.simulation.users import Community, OpenUsers, is_of_log
 from workloadkit.simulation.workload import machine_size
 from workloadkit.simulation.workload.scaling import scaled_machine
 from workloadkit.trace import Trace
-from workloadkit.units import described_amount
+from workloadkit.units import WORDS, described_amount
 
 if TYPE_CHECKING:
     from workloadkit.io.outages import Outages
@@ -100,6 +100,8 @@ def select_machine(
     _check_machine(policy, machine)
     if is_described(machine):
         _check_described(policy, behaviour, machine)
+        if settings.unit != "procs":
+            _warn_of_sizes(policy, settings.unit)
         machine = replace(machine, plans_many=getattr(policy, "reservations", 1) > 1)
     down = _outages(settings.outages, trace, recorded=recorded)
     holds = _holds(down)
@@ -224,6 +226,24 @@ def _check_described(policy: Any, behaviour: Any, machine: "Described") -> None:
         )
     if machine.has_nodes:
         _check_supported(policy, "nodes")
+
+
+def _warn_of_sizes(policy: Any, unit: JobUnit) -> None:
+    """Warn if a policy sorts jobs by their processors, next to results in another unit."""
+    from workloadkit.simulation.orders import BY_SIZE
+    from workloadkit.simulation.policies.order.expression import OF_USER
+
+    scored = getattr(policy, "as_order", policy)
+    scores = getattr(scored, "scores", ())
+    known = {name for each in scores for name in getattr(each, "features", ())}
+    named = {getattr(scored, name, None) for name in ("order", "backfill")}
+    if known & {"procs", *OF_USER} or named & BY_SIZE:
+        warnings.warn(
+            f"scheduler {name_of(policy)}: its order counts processors; load and utilization count "
+            f"{WORDS[unit].many}",
+            WorkloadWarning,
+            stacklevel=5,
+        )
 
 
 def _warn_of_tiers(policy: Any, behaviour: Any, machine: "Described") -> None:

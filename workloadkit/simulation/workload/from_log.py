@@ -153,7 +153,13 @@ def _served(
         raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
     procs = needed.astype(np.int64)
     if (procs != needed).any():
-        _refuse(trace, row[procs != needed], f"in need of a fraction of a {words_of(trace).one}")
+        advice = (
+            f"; on nodes ({parameter('machine')}) each takes a whole one"
+            if trace.unit == "gpus"
+            else "; the mapping of a table gives whole ones with ceil(...)"
+        )
+        what = f"in need of a fraction of a {words_of(trace).one}"
+        _refuse(trace, row[procs != needed], what, advice)
     return row, procs
 
 
