@@ -11,6 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
+from workloadkit.analysis.chart import charts_of
+from workloadkit.analysis.chart_forms import svg_of
 from workloadkit.analysis.finding import FEWEST_JOBS, Finding, ranked
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.section import Figure, Section
@@ -286,8 +288,8 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
 def _inlined(named: tuple[str, Figure, str]) -> str:
     """Draw a figure for a page, with its title and what it shows as alternative text."""
     name, figure, shows = named
-    svg = style.draw(figure.plot, figure.data, name=name)
-    return style.inline(svg, name=name, label=f"{figure.title}. {shows}")
+    panels = charts_of(figure.plot, figure.data)
+    return svg_of(panels, name=name, label=f"{figure.title}. {shows}")
 
 
 def _fit(value: Any) -> Any:

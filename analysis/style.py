@@ -59,9 +59,11 @@ _PLACES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 _FONTS = re.compile(r" font-family: [^;\"]*;")
 
-_LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
+LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
 
-_SIZE = (5.6, 3.1)  # inches: about the width of a phone, so that text keeps its size there
+#: Inches of a figure: about the width of a phone, so that text keeps its size there.
+SIZE = (5.6, 3.1)
+#: about the width of a phone, so that text keeps its size there
 
 _SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -144,7 +146,7 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
         Title above the figure, for a file that stands alone; it gets a white background too.
     """
     with theme(salt=name):
-        figure = Figure(figsize=_SIZE)
+        figure = Figure(figsize=SIZE)
         canvas = FigureCanvasSVG(figure)
         plot(data, ax=figure.add_subplot())
         if title:
@@ -223,15 +225,27 @@ def inline(svg: str, *, name: str, label: str) -> str:
     return f"{opening}>{body}"
 
 
+class _Form(FuncFormatter):
+    """How the values of an axis are written; `form` names it for pages."""
+
+    def __init__(self, form: str, write: Callable[[float, int], str]) -> None:
+        super().__init__(write)
+        self.form = form
+
+
+class _Dates(mdates.ConciseDateFormatter):
+    form = "date"
+
+
 def share_axis(axis: Any) -> None:
     """Label an axis of shares in percent."""
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.4g} %"))
+    axis.set_major_formatter(_Form("share", lambda x, _: f"{100 * x:.4g} %"))
 
 
 def count_axis(axis: Any) -> None:
     """Label an axis of numbers with thousands separators."""
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+    axis.set_major_formatter(_Form("number", lambda x, _: f"{x:,.10g}"))
 
 
 def log_axis(axis: Any, *, percent: bool = False) -> None:
@@ -247,7 +261,8 @@ def log_axis(axis: Any, *, percent: bool = False) -> None:
         ticks = ticks[(low <= ticks) & (ticks <= high)]
     form = "{:,.3g} %" if percent else "{:,.10g}"
     scale = 100 if percent else 1
-    _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], lambda x, _: form.format(x * scale))
+    write = _Form("share" if percent else "number", lambda x, _: form.format(x * scale))
+    _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], write)
 
 
 def time_axis(axis: Any) -> None:
@@ -256,9 +271,9 @@ def time_axis(axis: Any) -> None:
     ticks = [time for time in _TIMES if low * 0.999 <= time <= high * 1.001]
     ticks = ticks[:: 1 + len(ticks) // 11]
     if len(ticks) > 1:
-        _fix_ticks(axis, ticks, lambda x, _: _TIMES.get(x, ""))
+        _fix_ticks(axis, ticks, _Form("time", lambda x, _: _TIMES.get(x, "")))
     else:
-        _fix_ticks(axis, [low, high], lambda x, _: duration(x))
+        _fix_ticks(axis, [low, high], _Form("time", lambda x, _: duration(x)))
 
 
 def headroom(ax: Axes) -> None:
@@ -273,7 +288,7 @@ def calendar_axis(axis: Any) -> None:
     formats = ["%Y", "%b", "%-d %b", "%H:%M", "%H:%M", "%S"]
     axis.set_major_locator(locator)
     axis.set_major_formatter(
-        mdates.ConciseDateFormatter(
+        _Dates(
             locator,
             formats=formats,
             zero_formats=["", "%b %Y", "%-d %b", "%-d %b", "%H:%M", "%H:%M"],
@@ -321,7 +336,7 @@ def label(name: str) -> str:
 def legend_above(ax: Axes) -> None:
     """Put the legend above the Axes, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
-    labels = [printable(label, _LONGEST_LABEL) for label in labels]
+    labels = [printable(label, LONGEST_LABEL) for label in labels]
     if len(labels) > 1:
         # In characters: the width of the figure without axis labels, and of a legend handle.
         room, handle = 11 * ax.figure.get_figwidth() - 8, 6  # type: ignore[union-attr]
@@ -337,7 +352,7 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: 
     """Put a legend above the Axes, with shortened labels and without mathematics."""
     drawn = ax.legend(
         handles,
-        [printable(label, _LONGEST_LABEL) for label in labels],
+        [printable(label, LONGEST_LABEL) for label in labels],
         loc="lower left",
         bbox_to_anchor=(0, 1),
         ncols=columns,
@@ -391,7 +406,7 @@ def _log_limits(axis: Any) -> tuple[float, float]:
     return low, high
 
 
-def _fix_ticks(axis: Any, ticks: Any, form: Callable[[float, int], str]) -> None:
+def _fix_ticks(axis: Any, ticks: Any, form: "_Form") -> None:
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(form))
+    axis.set_major_formatter(form)
