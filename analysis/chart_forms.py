@@ -20,10 +20,10 @@ _DASHES = {"-": "", "--": ' stroke-dasharray="6 3"', ":": ' stroke-dasharray="2 
 class _Frame:
     """Where a chart lies in its SVG: its edges, and the places of values."""
 
-    def __init__(self, chart: Chart, left: float, right: float, top: float, bottom: float) -> None:
-        labels = [text for _, text in chart.y.ticks] if chart.y.labelled else []
-        self.left = left + 6 + _LETTER * max(map(len, labels), default=0)
-        self.left += _LINE if chart.y.label else 0
+    def __init__(
+        self, chart: Chart, left: float, labels: float, right: float, top: float, bottom: float
+    ) -> None:
+        self.left = left + labels
         self.right = right - 8
         last = chart.x.ticks[-1] if chart.x.ticks else (0.0, "")
         share = float(_shares(chart.x, last[0])) if chart.x.ticks else 0.0
@@ -42,6 +42,13 @@ class _Frame:
         """Places of values of the y axis."""
         shares = np.clip(_shares(self.chart.y, values), -0.02, 1.02)
         return np.round(self.bottom - shares * (self.bottom - self.top), 1)
+
+
+def _labels_width(chart: Chart) -> float:
+    """Return the room left of a chart: for the labels of its ticks, and for its own."""
+    labels = [text for _, text in chart.y.ticks] if chart.y.labelled else []
+    longest = max(map(len, labels), default=0)
+    return 8 + _LETTER * longest + (_LINE if chart.y.label else 0)
 
 
 def _shares(scale: Scale, values: ArrayLike) -> NDArray[np.float64]:
@@ -90,7 +97,9 @@ def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str) -> str:
     for i, row in enumerate(panels):
         width = _WIDTH / len(row)
         for j, chart in enumerate(row):
-            frame = _Frame(chart, j * width, (j + 1) * width, i * height, (i + 1) * height)
+            labels = max(_labels_width(other[j]) for other in panels if j < len(other))
+            edges = j * width, labels, (j + 1) * width, i * height, (i + 1) * height
+            frame = _Frame(chart, *edges)
             parts += _panel(frame, f"{name}-{i}-{j}")
     return "".join([*parts, "</svg>"])
 
@@ -148,8 +157,7 @@ def _axes(frame: _Frame) -> Iterator[str]:
     if chart.x.label:
         yield _text((left + frame.right) / 2, bottom + 12 + _LINE, chart.x.label, "middle")
     if chart.y.label:
-        labels = [len(text) for _, text in chart.y.ticks] if chart.y.labelled else []
-        x = left - 9 - _LETTER * max(labels, default=0)
+        x = left - _labels_width(chart) + _LINE - 2
         middle = (frame.top + bottom) / 2
         yield (
             f'<text transform="translate({x:.1f} {middle:.1f})rotate(-90)" fill="var(--muted)" '
@@ -237,7 +245,8 @@ def _segments(frame: _Frame, marks: Marks) -> Iterator[str]:
     ends = list(zip(x.tolist(), y.tolist(), x_to.tolist(), y_to.tolist(), strict=True))
     if len(marks.colours) == len(ends) > 1:
         for colour, (a, b, c, d) in zip(marks.colours, ends, strict=True):
-            yield f'<path d="M{a:g} {b:g}L{c:g} {d:g}" stroke="{_colour(colour)}" stroke-width="{marks.width:g}"/>'
+            stroke = f'stroke="{_colour(colour)}" stroke-width="{marks.width:g}"'
+            yield f'<path d="M{a:g} {b:g}L{c:g} {d:g}" {stroke}/>'
         return
     lines = "".join(f"M{a:g} {b:g}L{c:g} {d:g}" for a, b, c, d in ends if b == b and d == d)
     yield f'<path d="{lines}" {_stroke(marks)}/>'

@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
-from workloadkit.analysis.chart import charts_of
 from workloadkit.analysis.chart_forms import svg_of
+from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.finding import FEWEST_JOBS, Finding, ranked
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.section import Figure, Section
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from markupsafe import Markup
+
+    from workloadkit.analysis.dashboard import Dashboard
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -79,6 +81,11 @@ class Report(Displayed):
     def lead(self) -> tuple[tuple[str, str], ...]:
         """Facts for the top of the page, each with its title."""
         return ()
+
+    @property
+    def dashboard(self) -> "Dashboard | None":
+        """What the first screen of the page shows, if it has one."""
+        return None
 
     @property
     def ranked(self) -> tuple[Finding, ...]:
@@ -187,14 +194,21 @@ class Report(Displayed):
             lstrip_blocks=True,
         )
         environment.filters["options"] = _with_options
+        environment.filters["headline"] = _headline
+        board = self.dashboard
         tasks = {
+            f"dashboard-{f.name}": (f"dashboard-{f.name}", f, f.alt or f.caption)
+            for f in (board.figures if board else ())
+        } | {
             f"{s.name}-{f.name}": (f"{s.name}-{f.name}", f, f.alt or s.finding or f.caption)
             for s in self.sections
             for f in s.figures
         }
         svgs = each_named(_inlined, tasks, executor, progress)
         template = environment.get_template("report.html.j2")
-        return template.render(log=self, svgs=svgs, theme=style.THEME, script=Markup(SCRIPT))
+        return template.render(
+            log=self, board=board, svgs=svgs, theme=style.THEME, script=Markup(SCRIPT)
+        )
 
     def save_tables(self, directory: str | Path) -> list[Path]:
         """Write every table as a CSV file, named by section and table, with all of its rows.
@@ -297,6 +311,11 @@ def _fit(value: Any) -> Any:
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return printable(value, _LONGEST)
     return value
+
+
+def _headline(text: str) -> str:
+    """Return the first sentence of a text."""
+    return _SENTENCE_END.split(text)[0]
 
 
 _OPTION = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workloadkit.analysis import automatic, site, users, utilities
+from workloadkit.analysis.dashboard import Dashboard, dashboard
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.fits import summary as fits
 from workloadkit.analysis.load import cycles, overview
@@ -129,6 +130,12 @@ class Characterization(Report):
     def lead(self) -> tuple[tuple[str, str], ...]:
         """Window, jobs, machine, coverage and repairs of the log, each with its title."""
         return overview.lead(self.source, self.seen)
+
+    @property
+    def dashboard(self) -> Dashboard:
+        """Key numbers, and the log in pictures."""
+        seen = self.source if self.seen is None else self.seen
+        return dashboard(self.source, seen, self.sections)
 
     @property
     def provenance(self) -> dict[str, Any]:

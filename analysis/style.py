@@ -5,11 +5,9 @@ so that a figure follows the reader's light or dark theme as the text around it 
 """
 
 import io
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -53,11 +51,6 @@ LINES: tuple[dict[str, Any], ...] = tuple(
     for dashes in ("-", "--", ":")
     for colour in (BLUE, ORANGE, GREEN, MUTED)
 )
-
-# In an SVG of a page: coordinates, their digits beyond a hundredth of a point, and fonts
-_PLACES = re.compile(r' (?:d|x|y|transform)="[^"]*"')
-_DIGITS = re.compile(r"(\.\d\d)\d+")
-_FONTS = re.compile(r" font-family: [^;\"]*;")
 
 LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
 
@@ -197,32 +190,6 @@ def save_figure(
             figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=metadata)
     with writing(path) as stream:
         stream.write(content.getvalue())
-
-
-def inline(svg: str, *, name: str, label: str) -> str:
-    """Prepare an SVG for a page: unique ids, colours from CSS variables, no metadata, small.
-
-    Parameters
-    ----------
-    svg : str
-        As `draw` returns it.
-    name : str
-        Prefix of the ids, unique in the page.
-    label : str
-        What a reader hears who does not see it; text, escaped here.
-    """
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"\s*<(metadata|title)>.*?</\1>", "", svg, flags=re.DOTALL)
-    opening, body = svg.split(">", 1)
-    box = re.search(r'viewBox="[^"]*"', opening)
-    opening = f'<svg {box[0] if box else ""} role="img" aria-label="{escape(printable(label))}"'
-    body = body.replace("xlink:href", "href")
-    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
-    for colour, (variable, _) in THEME.items():
-        body = body.replace(colour, f"var({variable})")
-    body = _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), body)
-    body = _FONTS.sub("", body)  # the page has its own
-    return f"{opening}>{body}"
 
 
 class _Form(FuncFormatter):

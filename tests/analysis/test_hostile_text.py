@@ -19,6 +19,8 @@ from tests.analysis.test_browser import BROWSER, look
 from tests.data import needs_compiler
 from workloadkit import Header, Intake, Repair, analysis
 from workloadkit.analysis import style
+from workloadkit.analysis.chart_forms import svg_of
+from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.load import overview
 from workloadkit.analysis.page import SCRIPT as PAGE_SCRIPT
@@ -228,7 +230,8 @@ def test_an_svg_by_itself_is_well_formed_and_holds_the_names(first):
     for name in names:
         if len(name) <= 32 and printable(name) == name:
             assert name in text
-    harmless(style.inline(svg, name="x", label=title))
+    data = pd.DataFrame({"a": [1, 2]})
+    harmless(svg_of(charts_of(plot, data), name="x", label=title))
 
 
 def test_a_legend_in_a_notebook_typesets_nothing():

@@ -1,0 +1,124 @@
+"""Figures of pages: their description, read from Axes, and its forms."""
+
+import json
+from functools import partial
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workloadkit.analysis import style
+from workloadkit.analysis.chart import MOST_POINTS, Chart, Marks, Scale
+from workloadkit.analysis.chart_forms import data_of, svg_of
+from workloadkit.analysis.chart_reading import charts_of
+
+
+def one(draw):
+    """The chart of a figure with one panel."""
+
+    def plot(data, ax):
+        draw(ax)
+        return ax
+
+    [[chart]] = charts_of(plot, None)
+    return chart
+
+
+def test_each_kind_of_mark_keeps_its_values():
+    def draw(ax):
+        ax.plot([1, 2, 4], [5, np.nan, 7], color=style.ORANGE, linestyle="--", label="line")
+        ax.plot([1, 2], [3, 4], "o", label="points")
+        ax.stairs([3, 1], [0, 1, 2], label="stairs")
+        ax.stairs([3, 1], [0, 1, 2], baseline=[1, 0], fill=True, label="filled")
+        ax.bar([1, 2], [6, 7], 0.5, label="bars")
+        ax.vlines([1, 3], 0, [2, 4], label="segments")
+        ax.axhline(2.5)
+        ax.fill_between([0, 1], [0, 0], [2, 3], label="area")
+
+    by_name = {marks.name: marks for marks in one(draw).marks}
+    line = by_name["line"]
+    assert (line.kind, line.dash, line.colours) == ("line", "--", (style.ORANGE,))
+    np.testing.assert_equal(line.y, [5, np.nan, 7])
+    assert (by_name["points"].kind, by_name["points"].y.tolist()) == ("points", [3, 4])
+    assert (by_name["stairs"].kind, by_name["stairs"].y.tolist()) == ("steps", [3, 1, 1])
+    filled = by_name["filled"]
+    assert [getattr(filled, n).tolist() for n in ("x", "y", "x_to", "y_to")] == [
+        *([0, 1], [1, 0], [1, 2], [3, 1]),
+    ]
+    assert (by_name["bars"].x.tolist(), by_name["bars"].y_to.tolist()) == ([0.75, 1.75], [6, 7])
+    assert by_name["segments"].y_to.tolist() == [2, 4]
+    across = by_name[""]
+    assert (across.x[0], across.x_to[0], across.y[0]) == (-np.inf, np.inf, 2.5)
+    assert by_name["area"].kind == "polygon"
+
+
+def test_axes_keep_their_form_scale_and_labels():
+    def draw(ax):
+        ax.plot([1, 3600], [0.1, 0.5], label="a")
+        ax.plot([1, 3600], [0.2, 0.6], label="b")
+        ax.set_xlabel("wait")
+        style.time_axis(ax.xaxis)
+        style.share_axis(ax.yaxis)
+        style.legend_above(ax)
+
+    chart = one(draw)
+    assert (chart.x.form, chart.x.log, chart.x.label) == ("time", True, "wait")
+    assert chart.x.ticks[0] == (1.0, "1 s")
+    assert (chart.y.form, chart.y.log) == ("share", False)
+    assert [entry.name for entry in chart.legend] == ["a", "b"]
+
+
+def test_panels_are_in_rows():
+    def plot(data, ax):
+        for i, panel in enumerate(style.panels(ax, 4, rows=2)):
+            panel.set_xlabel(str(i))
+        return ax
+
+    labels = [[chart.x.label for chart in row] for row in charts_of(plot, None)]
+    assert labels == [["0", "1"], ["2", "3"]]
+
+
+@pytest.mark.parametrize("kind", ["line", "points", "bars"])
+def test_a_long_series_is_reduced_and_keeps_its_extremes(kind):
+    x, y = np.arange(123_456.0), np.sin(np.arange(123_456.0))
+    y[[77, 70_000]] = [9, -9]
+    ends = {"x_to": x + 1, "y_to": y} if kind == "bars" else {}
+    marks = Marks(kind, x, y, **ends).reduced()
+    assert marks.x.size <= MOST_POINTS
+    assert (np.diff(marks.x) > 0).all()
+    if kind == "line":
+        assert (marks.y.min(), marks.y.max()) == (-9, 9)
+    if kind == "bars":
+        assert (marks.x_to - marks.x == 1).all()
+
+
+def test_the_forms_are_well_formed_whatever_the_names():
+    hostile = '</script><script>alert("x")</script> & \u2028'
+    marks = Marks("line", np.array([0.0, 1.0]), np.array([1.0, np.inf]), name=hostile)
+    scale = Scale(hostile, 0, 1, ticks=((0.0, hostile),))
+    panels = [[Chart((marks,), scale, scale, (marks,))]]
+    ElementTree.fromstring(svg_of(panels, label=hostile, name="x"))
+    text = data_of(panels)
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text)[0][0]["marks"][0]["name"] == hostile
+    assert json.loads(text)[0][0]["marks"][0]["y"] == [1, None]
+
+
+def test_infinite_ends_lie_on_the_edge_of_a_logarithmic_axis():
+    def draw(ax):
+        ax.plot([1, 100], [1, 100])
+        ax.axvline(10)
+        style.log_axis(ax.xaxis)
+        style.log_axis(ax.yaxis)
+
+    assert "nan" not in svg_of([[one(draw)]], label="x", name="x")
+
+
+def test_dates_differ_in_the_data_of_a_page():
+    days = pd.Series(pd.date_range("2020-01-01", periods=400, freq="h"))
+    plot = partial(lambda data, ax: ax.plot(days, np.arange(400.0)))
+    [[chart]] = charts_of(plot, None)
+    [[panel]] = json.loads(data_of([[chart]]))
+    assert len(set(panel["marks"][0]["x"])) == 400
