@@ -1,4 +1,4 @@
-"""The table of faults that `scripts/plant_faults.py` plants is true of the code."""
+"""What `scripts/plant_faults.py` and `scripts/plant_errors.py` plant is in the code."""
 
 from importlib import import_module
 from pathlib import Path
@@ -34,3 +34,19 @@ def test_a_planted_fault_is_noticed_and_removed(plant_faults, tmp_path):
     harmless = fault._replace(fault="2 + 0")
     assert plant_faults.noticed(harmless, tmp_path, only_near=True, slow=False) == ""
     assert "1 + 1" in (tmp_path / "part.py").read_text()
+
+
+def test_errors_of_one_percent_are_planted_in_running_code(plant_faults, monkeypatch):
+    from workloadkit.queueing import priorities
+    from workloadkit.queueing.stations.priorities import _wait
+
+    errors = import_module("plant_errors")
+    found = errors.sites(kernels=False)
+    assert len(found) >= 200
+    assert len(errors.spread(found, 100, 0)) == 100
+    (wait,) = (here for here in found if here[0].function == "_wait")
+    returned = wait[-1]
+    right = priorities([0.3, 0.5], S=1, servers=2).W
+    monkeypatch.setattr(_wait, "__code__", _wait.__code__)  # put back after the test
+    errors.plant(returned)
+    assert priorities([0.3, 0.5], S=1, servers=2).W == pytest.approx(1.01 * right)
