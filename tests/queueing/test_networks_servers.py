@@ -226,7 +226,8 @@ def test_classes_that_do_not_switch_are_those_of_mva():
     known = networks.mva([[0.2, 0.1], [0.2, 0.3]], [4, 2], servers=[2, 1])
     assert found.X[:, 0] == pytest.approx(known.X, rel=1e-13)
     assert pytest.approx(known.Q, rel=1e-12) == found.Q
-    assert found.to_frame().shape == (4, 7)
+    assert found.R == pytest.approx(known.residence, rel=1e-12)
+    assert found.to_frame().shape == (4, 8)
 
 
 def test_wrong_switching_is_named():
