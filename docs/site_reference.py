@@ -39,7 +39,7 @@ from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.select import ALIASES, COMPARED_WITH, KINDS
 from workloadkit.settings.setting import Declared, Settings, settings_of
 from workloadkit.simulation.check.replaying.predictions import ANY, proofs
-from workloadkit.simulation.supports import OF_SCHEDULERS, USUAL, that_support
+from workloadkit.simulation.supports import OF_SCHEDULERS, USUAL, continued_from, that_support
 
 #: Packages by the page that describes them.
 PACKAGES = {"analysis": analysis, "queueing": queueing, "workloadkit": workloadkit}
@@ -94,6 +94,10 @@ def pages() -> dict[str, str]:
         "choosing-fields.md": _table(("field", "also", "is compared with"), _fields()),
         "proofs.md": _table(("what is proved", "schedulers"), map(_proof, proofs())),
         "supports.md": _table(("what is supported", "schedulers"), map(_supporting, OF_SCHEDULERS)),
+        "states.md": _table(
+            ("scheduler", "continues as if uncut from", "begins without a memory with"),
+            ((f"`{name}`", *continued_from(kind)) for name, kind in schedulers.known().items()),
+        ),
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
         ),

@@ -11,14 +11,17 @@ from tests.commands import run_command
 from tests.small_logs import busy_log, random_log
 from workloadkit.built_in import SCHEDULERS
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
-from workloadkit.simulation import continuing
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.supports import supports
+from workloadkit.simulation.queue_state import QueueState
+from workloadkit.simulation.supports import continued_from
 
 #: Cut after the last submission, a log has no job that arrives later, and perhaps none of a queue.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*no job is submitted at or after"),
     pytest.mark.filterwarnings("ignore:.*all have the same priority"),
+    pytest.mark.filterwarnings("ignore:.*no priorities are given"),
+    pytest.mark.filterwarnings("ignore:.*all waits are unknown"),
+    pytest.mark.filterwarnings("ignore:the log uses up to"),
 ]
 
 #: Further parameters of policies that remember nothing.
@@ -27,23 +30,44 @@ VARIANTS = (
     *("easy:reservations=3", "selective:1", "priority-fifo:queues=2/0", "user-priority:1"),
     *("order:score=procs/wait,backfill=estimate", "order:score=-procs,oldest_first=60"),
 )
-MEMORYLESS = [name for name, kind in SCHEDULERS.items() if supports(kind, "state")]
-OTHERS = {
+ALONE = [
+    name
+    for name, kind in SCHEDULERS.items()
+    if continued_from(kind)[0] == "running and waiting jobs alone"
+]
+
+#: What policies that remember more begin with where a state does not hold it, None if refused.
+REMEMBERING = {
     "conservative": "the reserved starts of waiting jobs",
+    "conservative:compression=start": "the reserved starts of waiting jobs",
+    "conservative:compression=none": "the reserved starts of waiting jobs",
     "slack": "the promised starts of waiting jobs",
-    "multi-queue": "last week's jobs",
-    "self-adaptive": "last week's jobs",
-    "genetic": "random numbers",
+    "slack:factor=3,cost=slowdown,queues=2/0": "the promised starts of waiting jobs",
+    "multi-queue:3": "the partitions",
+    "self-adaptive:threshold=0,most=2": "the selected policy with its memory",
+    "genetic:individuals=6,generations=2": "the state of its random numbers",
     "recorded": "the recorded starts",
     "user-priority:by=recency": "the latest submissions of users",
+}
+REFUSED_ALONE = {
+    "self-adaptive": "the selected policy with its memory",
+    "recorded": "the recorded starts",
     "order:score=usage": "the work of users",
     "order:score=wait,backfill=running_work": "the work of users",
 }
 OVERRUNS = ("raise", "late", "kill")
 
 
-def a_log(seed):
-    return busy_log(seed, user=(1, 4), queue=(0, 3))
+def a_log(seed, scheduler=""):
+    how = {"user": (1, 4), "queue": (0, 3)}
+    if scheduler.startswith(("multi", "self")):  # some weeks
+        how |= {"scales": (30_000,), "n_jobs": 25}
+    log = busy_log(seed, **how)
+    if scheduler == "recorded":
+        return log.with_columns(wait=np.random.default_rng(seed).integers(0, 500, log.n_jobs))
+    if scheduler.startswith("genetic"):
+        return wk.add_utility(log, deadline="wait+requested", deadline_factor=9, rng=1)
+    return log
 
 
 def starts_by_row(schedule):
@@ -66,12 +90,81 @@ def continued_as_uncut(trace, scheduler, cuts, **how):
 
 
 def test_each_policy_says_whether_it_remembers():
-    refused = {name.partition(":")[0] for name in OTHERS} - {"user-priority", "order"}
-    assert {*MEMORYLESS} == {*SCHEDULERS} - refused
+    remember = {name.partition(":")[0] for name in REMEMBERING}
+    assert {*ALONE} == {*SCHEDULERS} - remember - {"order"}
+
+
+def cut_again_and_again(log, scheduler, cuts, **how):
+    """Cut a simulation, and what continues, at random instants; all must have its starts."""
+    whole = wk.simulate(log, scheduler, procs=8, rng=5, **how)
+    expected, there, now, waited = starts_by_row(whole), whole, 0.0, 0
+    assert whole.history.get("searches") != 0  # of genetic
+    for _ in range(cuts):
+        left = whole.end.max() - now
+        state = wk.state_at(there, now + np.random.default_rng(int(now)).uniform(0, left / 2))
+        now = state.time
+        waited += len(state.waiting)
+        there = wk.simulate(log, scheduler, procs=8, rng=5, state=state, **how)
+        found = starts_by_row(there)
+        assert found == {job: expected[job] for job in found}, now
+        if there.promised is not None:
+            promised = dict(zip(whole.workload.job, whole.promised, strict=True))
+            of_those = [promised[job] for job in there.workload.job]
+            assert np.array_equal(there.promised, of_those, equal_nan=True)
+    return waited
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("scheduler", [*MEMORYLESS, *VARIANTS])
+@pytest.mark.parametrize("scheduler", REMEMBERING)
+def test_cut_and_continued_with_its_memory_is_as_uncut(scheduler, engine):
+    waited = 0
+    for seed in range(2):
+        how = {} if scheduler == "recorded" else {"overrun": OVERRUNS[seed]}
+        log = a_log(seed, scheduler)
+        waited += cut_again_and_again(log, scheduler, 3, engine=engine, **how)
+    assert waited > 0
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("scheduler", REMEMBERING)
+def test_compiled_cut_and_continued_with_its_memory_is_as_uncut(scheduler):
+    for seed in range(20):
+        how = {} if scheduler == "recorded" else {"overrun": OVERRUNS[seed % 3]}
+        log = a_log(seed, scheduler)
+        cut_again_and_again(log, scheduler, 6, engine="compiled", **how)
+
+
+@pytest.mark.parametrize("scheduler", REMEMBERING)
+def test_a_state_of_one_engine_continues_in_the_other(scheduler, tmp_path):
+    log, how = a_log(1, scheduler), {"procs": 8, "rng": 5}
+    for engine, other in (ENGINES, ENGINES[::-1]):
+        whole = wk.simulate(log, scheduler, engine=engine, **how)
+        wk.write_state(wk.state_at(whole, whole.end.max() / 3), tmp_path / "s.swf")
+        state = wk.read_state(tmp_path / "s.swf")
+        found = starts_by_row(wk.simulate(log, scheduler, engine=other, state=state, **how))
+        expected = starts_by_row(whole)
+        assert found == {job: expected[job] for job in found}
+
+
+@pytest.mark.parametrize(
+    "scheduler", [n for n in REMEMBERING if n.partition(":")[0] not in REFUSED_ALONE]
+)
+def test_from_jobs_alone_both_engines_begin_alike(scheduler):
+    log = a_log(2, scheduler)
+    state = wk.state_at(wk.simulate(log, "easy", procs=8), log.column("submit")[-9])
+    one, other = (
+        wk.simulate(log, scheduler, procs=8, rng=5, state=state, engine=e) for e in ENGINES
+    )
+    assert one.start.tolist() == other.start.tolist()
+    if scheduler == "conservative":  # those that wait have reservations in their order
+        wait, promised = np.isnan(state.start), one.promised[: state.start.size]
+        assert (promised[wait] >= state.time).all()
+        assert np.isnan(promised[~wait]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scheduler", [*ALONE, *VARIANTS])
 def test_cut_and_continued_is_as_uncut(scheduler, engine):
     waited = sum(
         continued_as_uncut(a_log(seed), scheduler, 2, engine=engine, overrun=OVERRUNS[seed])
@@ -82,7 +175,7 @@ def test_cut_and_continued_is_as_uncut(scheduler, engine):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("scheduler", [*MEMORYLESS, *VARIANTS])
+@pytest.mark.parametrize("scheduler", [*ALONE, *VARIANTS])
 def test_compiled_cut_and_continued_is_as_uncut(scheduler):
     for seed in range(30):
         how = {"engine": "compiled", "overrun": OVERRUNS[seed % 3]}
@@ -102,21 +195,33 @@ def test_a_year_cut_and_continued_is_as_uncut():
 
 
 @pytest.mark.parametrize("scheduler", ["conservative", "slack", "multi-queue:2"])
-def test_policies_that_are_refused_would_start_jobs_otherwise(scheduler, monkeypatch):
-    """Otherwise they need not be refused."""
-    monkeypatch.setattr(continuing, "check_continuing", lambda *_: None)
+def test_without_its_memory_a_policy_would_start_jobs_otherwise(scheduler, monkeypatch):
+    """Otherwise it need not be saved."""
+    monkeypatch.setattr(QueueState, "memory_of", lambda *_: None)
     log = a_log(0) if scheduler != "multi-queue:2" else busy_log(5, scales=(30_000,))
     with pytest.raises((AssertionError, KeyError)):
         continued_as_uncut(log, scheduler, 8, engine="compiled")
 
 
-@pytest.mark.parametrize("scheduler", OTHERS)
-def test_policies_that_remember_more_are_refused_with_the_reason(scheduler):
+@pytest.mark.parametrize("scheduler", REFUSED_ALONE)
+def test_policies_that_need_their_memory_are_refused_with_the_reason(scheduler):
     log = random_log(1)
     state = wk.state_at(wk.simulate(log, "easy", procs=16), 9000)
-    with pytest.raises(ParameterError, match=OTHERS[scheduler]) as error:
+    with pytest.raises(ParameterError, match=REFUSED_ALONE[scheduler]) as error:
         wk.simulate(log, scheduler, procs=16, state=state)
     assert str(error.value).startswith(f"scheduler {scheduler.partition(':')[0]}")
+
+
+def test_a_broken_memory_is_refused(tmp_path):
+    log = a_log(1)
+    state = wk.state_at(wk.simulate(log, "conservative", procs=8), 300)
+    path, right = tmp_path / "s.swf", state.log.header.get("StateMemory")
+    for wrong in ("{", "[]", right.replace("[", "[1, ", 1), right.replace("reserved", "x")):
+        header = state.log.header.replaced("StateMemory", wrong)
+        wk.write_swf(state.log.replaced(header=header), path)
+        with pytest.raises(WorkloadError, match="StateMemory in the header is not what") as error:
+            wk.simulate(log, "conservative", procs=8, state=path)
+        assert "\n" not in str(error.value)
 
 
 def test_a_custom_scheduler_says_whether_it_remembers():

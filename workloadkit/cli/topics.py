@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import NamedTuple
 
 from workloadkit.built_in import META_SCHEDULERS, PREDICTORS, SCHEDULERS, USERS, BuiltInParts
@@ -28,6 +28,24 @@ It is for order; the scores from saf to f4, except wfp3, unicef and f1, have
 names. These take oldest_first=T, too: jobs that have waited longer come
 first. The search of genetic draws random numbers (--seed).
 """
+
+
+def _schedulers() -> str:
+    """List schedulers, and from which states simulations with them continue."""
+    from workloadkit.simulation.supports import ALONE, continued_from
+
+    lines = [_list(SCHEDULERS, _SCHEDULERS)]
+    text = (
+        f"--state continues, as if uncut, from {ALONE} (squeue --json, --save-state), except with:"
+    )
+    lines.append(fill(text, _WIDTH))
+    for name, kind in SCHEDULERS.items():
+        what, instead = continued_from(kind)
+        if what != ALONE:
+            head = f"{name:<{_INDENT}}{what}; without: {instead}"
+            lines.append(fill(head, _WIDTH, subsequent_indent=" " * _INDENT))
+    return "\n".join(lines)
+
 
 _META_SCHEDULERS = """
 A custom one is module:Class, of a class that derives from MetaPolicy of
@@ -387,7 +405,7 @@ and read line by line, as mawk does with -W interactive.
 """
 
 TOPICS = {
-    "schedulers": Topic("Schedulers", lambda: _list(SCHEDULERS, _SCHEDULERS)),
+    "schedulers": Topic("Schedulers", _schedulers),
     "meta-schedulers": Topic(
         "Meta-schedulers (metasystem)", lambda: _list(META_SCHEDULERS, _META_SCHEDULERS)
     ),

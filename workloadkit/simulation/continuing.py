@@ -23,11 +23,12 @@ from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import OnMachine
 from workloadkit.simulation.engines import in_advance
 from workloadkit.simulation.policies.policy import draws
+from workloadkit.simulation.policies.recorded import RECORDED_START
 from workloadkit.simulation.queue_state import QueueState, read_state
 from workloadkit.simulation.schedule.notes import name_of
-from workloadkit.simulation.supports import supports
+from workloadkit.simulation.supports import memory_of, supports
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.workload import Workload, never
+from workloadkit.simulation.workload import Rules, Workload, never
 from workloadkit.trace import Columns, Trace
 
 Asked = TypeVar("Asked", bound=OnMachine)
@@ -84,6 +85,12 @@ def _in_time_of(trace: Trace, state: QueueState) -> Trace:
             "compared"
         )
     shift = (ours or 0) - (theirs or 0)
+    if shift and state.memory:
+        when = f"{abs(shift):,} s {'after' if shift > 0 else 'before'} {trace.name}"
+        raise WorkloadError(
+            f"{log.name} begins {when}, and what its scheduler remembers is in its own seconds; "
+            "simulate the log that was cut"
+        )
     columns: dict[str, Any] = {name: log.column(name) for name in NAMES}
     columns["submit"] = columns["submit"] + shift
     for name in _NAMED:
@@ -165,16 +172,47 @@ def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simu
     if predictor is not None and not _has_no_memory(predictor):
         what = "a state does not hold what it predicts of the jobs; plan with requested times"
         raise ParameterError(f"predictor {name_of(predictor)}: {what}")
-    memory = getattr(policy, "memory", "")
-    if memory or not supports(policy, "state"):
-        memory = memory or "what it remembers"
-        who = f"scheduler {name_of(policy)}"
-        raise ParameterError(f"{who}: a state of running and waiting jobs does not hold {memory}")
+    _check_memory(policy, settings.state)
+    if settings.cancelled == "keep" and settings.state.ended.any():
+        why = (
+            f"is 'keep', and scheduler {name_of(policy)} uses jobs that have ended: leave them out"
+        )
+        raise ParameterError("cancelled", why)
+
+
+def _check_memory(policy: Any, state: QueueState) -> None:
+    """Check that a policy can begin with what a state holds."""
+    who, memory = f"scheduler {name_of(policy)}", memory_of(policy)
+    if not supports(policy, "state"):
+        why = "a state of running and waiting jobs does not hold what it remembers"
+        raise ParameterError(f"{who}: {why}")
+    if memory is not None and not memory.instead and state.memory_of(policy) is None:
+        advice = "; save one of a simulation with this scheduler (--save-state)" * memory.kept
+        raise ParameterError(f"{who}: the state does not hold {memory.what}{advice}")
 
 
 def _has_no_memory(predictor: Any) -> bool:
     """Whether a predictor knows all predictions in advance, and draws none of them."""
     return in_advance(predictor) is not None and not draws(predictor)
+
+
+def recalled(workload: Workload, rules: Rules, state: QueueState) -> tuple[Workload, Rules]:
+    """Return the workload and the rules with what the policy remembers of the jobs there.
+
+    Columns of the state are in the order of its jobs, those of the rules in that of the workload.
+    """
+    memory = rules.memory
+    if memory is None:
+        return workload, rules
+    place, there = np.cumsum(~state.ended) - 1, np.flatnonzero(workload.submit < rules.begin)
+    there = there[~state.ended[workload.row[there]]]
+    which = place[workload.row[there]].tolist()
+    jobs = {name: [column[i] for i in which] for name, column in memory["jobs"].items()}
+    if RECORDED_START in jobs:
+        wait = workload.wait.astype(np.result_type(workload.wait, *jobs[RECORDED_START]))
+        wait[there] = np.array(jobs[RECORDED_START]) - workload.submit[there]
+        workload = replace(workload, wait=wait)
+    return workload, replace(rules, memory={**memory, "jobs": jobs})
 
 
 def with_begun(workload: Workload, trace: Trace) -> Workload:

@@ -30,6 +30,8 @@ from workloadkit.simulation.workload import (
 if TYPE_CHECKING:
     from workloadkit.simulation.machine.described import GroupMachine
     from workloadkit.simulation.machine.outages import Runs
+    from workloadkit.simulation.plain.simulation import Simulation
+    from workloadkit.simulation.policies.compiled import CompiledPolicy
 
 
 class EngineResult(NamedTuple):
@@ -67,21 +69,10 @@ def play_plain(
     utility_at: UtilityAt = "turnaround",
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
-    from workloadkit.simulation.plain.simulation import Simulation
-
-    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
-    scheduler.name = name
     hardware: Any = rules.hardware or OnePool(rules.machine)
-    machine = hardware.plain()
-    simulation = Simulation(
-        machine,
-        scheduler,
-        users,
-        rules,
-        rng=np.random.default_rng(rules.seed),
-        utility_at=utility_at,
-        predictor=_plain_predictor(rules),
-    )
+    simulation = _plain_simulation(policy, name, rules, users, utility_at)
+    machine: Any = simulation.hardware
+    scheduler = simulation.scheduler
     jobs = simulation.go()
     if rules.passes == "instant":
         jobs.sort(key=attrgetter("submit", "number"))
@@ -105,6 +96,53 @@ def play_plain(
     if hasattr(hardware, "runs_inside"):
         runs += hardware.runs_inside(machine.held, every)
     return every, outcome, runs
+
+
+def _plain_simulation(
+    policy: Policy | Scheduler,
+    name: str,
+    rules: Rules,
+    users: Sequence[User],
+    utility_at: UtilityAt,
+) -> "Simulation":
+    """Return a simulation in plain Python, before its first event."""
+    from workloadkit.simulation.plain.simulation import Simulation
+
+    scheduler = copy.deepcopy(policy) if isinstance(policy, Scheduler) else plain_form(policy)
+    scheduler.name = name
+    hardware: Any = rules.hardware or OnePool(rules.machine)
+    return Simulation(
+        hardware.plain(),
+        scheduler,
+        users,
+        rules,
+        rng=np.random.default_rng(rules.seed),
+        utility_at=utility_at,
+        predictor=_plain_predictor(rules),
+    )
+
+
+def remembered_plain(
+    policy: Policy | Scheduler,
+    name: str,
+    rules: Rules,
+    users: Sequence[User],
+    until: Any,
+    *,
+    utility_at: UtilityAt = "turnaround",
+) -> dict[str, Any]:
+    """Return what a policy remembers before a time, see `Scheduler.remember`."""
+    simulation = _plain_simulation(policy, name, rules, users, utility_at)
+    simulation.go(until)
+    return simulation.scheduler.remember(simulation.there)
+
+
+def remembered_compiled(
+    policy: Policy, workload: Workload, rules: Rules, until: Any
+) -> dict[str, Any]:
+    """Do the same in the compiled engine, for the jobs of a log."""
+    how: CompiledPolicy = compiled_form(policy, *_predicted(workload, rules))
+    return how.remembered(until)
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
@@ -134,12 +172,18 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
 
     If no prediction depends on jobs that have ended, all are made in advance.
     """
+    planned, its_rules = _predicted(workload, rules)
+    return _finished(play_compiled(policy, planned, its_rules), name, rules)
+
+
+def _predicted(workload: Workload, rules: Rules) -> tuple[Workload, Rules]:
+    """Make all predictions that depend on no job that has ended."""
     predict = in_advance(rules.predictor)
     if predict is None:
-        return _finished(play_compiled(policy, workload, rules), name, rules)
+        return workload, rules
     estimate = predict(workload, *predictor_rng(rules))
     planned = replace(workload, estimate=estimate, limit=workload.estimate)
-    return _finished(play_compiled(policy, planned, replace(rules, predictor=None)), name, rules)
+    return planned, replace(rules, predictor=None)
 
 
 def _plain_predictor(rules: Rules) -> Any:

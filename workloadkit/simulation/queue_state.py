@@ -7,11 +7,12 @@ submissions, then a pass) belong to the simulation that begins with the state. A
 cut this way continues as if it had not been cut.
 """
 
+import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,12 @@ from workloadkit.io.formats import looks_like, read_native, write_log
 from workloadkit.io.slurm_json.state import listed_state
 from workloadkit.provenance import as_note, noted, provenance
 from workloadkit.simulation.schedule import Schedule
+from workloadkit.simulation.schedule.notes import name_of
 from workloadkit.simulation.workload.from_log import are_whole, cancelled_in_queue
 from workloadkit.trace import Columns, Trace
+
+#: Label of what a scheduler remembers, as JSON.
+_MEMORY = "StateMemory"
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,15 +74,47 @@ class QueueState(Displayed):
         begun = self.log.ran & (wait >= 0)  # False for NaN
         return np.where(begun, self.log.column("submit") + wait, np.nan)
 
+    @cached_property
+    def ended(self) -> NDArray[np.bool_]:
+        """Jobs of `log` that have ended before, and that the scheduler uses, shape (n_jobs,)."""
+        is_over: NDArray[np.bool_] = self.start + self.log.column("run") < self.time
+        return is_over  # False for NaN
+
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """What the scheduler of a simulation that was cut remembers; empty for none."""
+        text = self.log.header.get(_MEMORY)
+        if text is None:
+            return {}
+        try:
+            found = json.loads(text)
+            columns, n_there = found["jobs"].values(), int((~self.ended).sum())
+            if isinstance(found["scheduler"], str) and all(len(c) == n_there for c in columns):
+                return dict(found)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass
+        raise WorkloadError(
+            f"{self.log.name}: {_MEMORY} in the header is not what simulate --save-state writes"
+        )
+
+    def memory_of(self, policy: Any) -> dict[str, Any] | None:
+        """Return what a policy remembers; None where the state is of another one, or has none."""
+        same = bool(self.memory) and self.memory["scheduler"] == name_of(policy)
+        return self.memory if same else None
+
     @property
     def running(self) -> "pd.DataFrame":
         """The running jobs: `job user procs submit start elapsed requested_time`. Times in s."""
-        return self.to_frame()[~np.isnan(self.start)].reset_index(drop=True)
+        return self.to_frame()[self._runs].reset_index(drop=True)
 
     @property
     def waiting(self) -> "pd.DataFrame":
         """The waiting jobs, with the same columns; they have no start and nothing elapsed."""
         return self.to_frame()[np.isnan(self.start)].reset_index(drop=True)
+
+    @property
+    def _runs(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.start) & ~self.ended
 
     def _table(self) -> "pd.DataFrame":
         import pandas as pd
@@ -109,8 +146,7 @@ class QueueState(Displayed):
     @property
     def words(self) -> str:
         """The instant and the numbers of jobs, in words."""
-        runs = int((~np.isnan(self.start)).sum())
-        waits = self.log.n_jobs - runs
+        runs, waits = int(self._runs.sum()), int(np.isnan(self.start).sum())
         jobs = f"{plural(runs, 'job runs', 'jobs run')} and {waits:,} wait{'s' * (waits == 1)}"
         return f"second {self.time:.15g}, {jobs}"
 
@@ -166,13 +202,20 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     events = np.concatenate((submit[ran | leaves], start, end))
     now = min(events[events >= time], default=float(time))
     there = (submit < now) & (end >= now)  # False for NaN
+    memory: dict[str, Any] = {}
+    if not isinstance(log, Trace) and log.remembered is not None:
+        memory = log.remembered(now)
+        there |= ran & (end < now) & (end > now - memory["past"])
     if not isinstance(log, Trace) and log.cancelled is not None:  # they ran for a moment
         began = log.cancelled.workload.job[log.cancelled.start < now]
         there &= ~(leaves & np.isin(trace.column("job"), began))
     rows = np.flatnonzero(there)
     made = _with_waits(trace.take(rows), np.where(start < now, wait, np.nan), rows)
     note = as_note(provenance(trace, time=f"{now:.15g}"))
-    header = trace.header.without("StateTime").without("Window").with_jobs(rows.size)
+    header = trace.header.without("StateTime").without(_MEMORY).without("Window")
+    header = header.with_jobs(rows.size)
+    if memory:
+        header = header.appended((_MEMORY, json.dumps(memory)))
     made = noted(made, header.appended(("StateTime", f"{now:.15g}")), "state", note)
     return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
 
@@ -253,7 +296,7 @@ def read_state(source: str | os.PathLike[str]) -> QueueState:
     state = QueueState(log)
     late = log.column("submit") >= time
     late |= state.start >= time  # False for NaN
-    late |= state.start + log.column("run") < time
+    late |= state.ended & (state.memory.get("past", 0) == 0)
     if late.any():
         raise WorkloadError(
             f"{log.name}: job {log.column('job')[late][0]} is not of the state at {time:.15g} s: "

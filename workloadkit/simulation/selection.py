@@ -123,6 +123,7 @@ def select_parts(
         site.holds,
         settings.interrupted == "requeue",
         None if settings.state is None or trace is None else trace.header.state_time,
+        None if settings.state is None else settings.state.memory_of(policy),
     )
     return SimulationParts(
         trace,

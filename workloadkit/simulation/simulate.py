@@ -1,5 +1,6 @@
 """Simulate a scheduler serving users."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +24,8 @@ from workloadkit.simulation.engines import (
     play_plain,
     play_users_compiled,
     play_users_plain,
+    remembered_compiled,
+    remembered_plain,
     submitted,
     with_changes,
     without_cancelled,
@@ -38,6 +41,7 @@ from workloadkit.simulation.selection import (
     select_parts,
     uncounted_users,
 )
+from workloadkit.simulation.supports import memory_of
 from workloadkit.simulation.users import (
     Behaviour,
     Community,
@@ -74,16 +78,52 @@ def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let the jobs of a log arrive at their submit times."""
+    parts, unscaled, trace, workload = _arriving(parts, settings)
+    play = _serve_log(parts, settings, trace, that_wait(workload))
+    return trace, unscaled, without_cancelled(play, workload)
+
+
+def _arriving(
+    parts: SimulationParts, settings: Simulate
+) -> tuple[SimulationParts, Trace, Trace, Workload]:
+    """Return the log, also scaled, and its jobs, of which some are there at the beginning."""
     log: Any = parts.trace  # None for a population with its own log
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
     if parts.rules.begin is not None:
-        from workloadkit.simulation.continuing import with_begun  # loads readers of states
+        from workloadkit.simulation.continuing import recalled, with_begun  # loads readers
 
         workload = with_begun(workload, trace)
-    play = _serve_log(parts, settings, trace, that_wait(workload))
-    return trace, unscaled, without_cancelled(play, workload)
+        workload, rules = recalled(workload, parts.rules, settings.state)
+        parts = replace(parts, rules=rules)
+    return parts, unscaled, trace, workload
+
+
+def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[str, Any]:
+    """Return what the policy of a simulation remembers before all events of a time.
+
+    The jobs of a log are simulated again, until then.
+    """
+    parts, _, _, workload = _arriving(parts, settings)
+    policy: Any = parts.policy
+    workload, rules = that_wait(workload), parts.rules
+    until = time if workload.submit.dtype.kind == "f" else math.ceil(time)
+    plain = partial(
+        remembered_plain,
+        *(policy, parts.name, rules),
+        parts.behaviour.plain(workload, rules.begin, rules.memory),
+        until,
+        utility_at=settings.utility_at,
+    )
+    if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
+        memory = plain()
+    elif settings.engine == "compiled":
+        memory = remembered_compiled(policy, workload, rules, until)
+    else:
+        compiled = partial(remembered_compiled, policy, workload, rules, until)
+        memory = play_soonest(compiled, plain, workload.submit.size)
+    return {"scheduler": parts.name, "past": 0, "jobs": {}, **memory}
 
 
 def _serve_log(
@@ -124,7 +164,7 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
 
 def _serve_plain(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
     jobs, outcome, runs = _plain(parts, settings)(
-        parts.behaviour.plain(workload, parts.rules.begin)
+        parts.behaviour.plain(workload, parts.rules.begin, parts.rules.memory)
     )
     if workload.leaves is not None:
         left = np.array([job.left for job in jobs])
@@ -326,7 +366,16 @@ def report(
         unscaled,
         parts.rules.hardware if is_described(parts.rules.hardware) else None,
         play.cancelled,
+        partial(remembered, parts, settings) if _can_be_cut(parts) else None,
     )
+
+
+def _can_be_cut(parts: SimulationParts) -> bool:
+    """Whether a simulation can be continued with what its policy remembers."""
+    hardware, memory = parts.rules.hardware, memory_of(parts.policy)
+    is_pool = not is_described(hardware) and not is_reservable(hardware)
+    follows = isinstance(parts.behaviour, OpenUsers)
+    return memory is not None and memory.kept and is_pool and follows
 
 
 def _recorded_promises(trace: Trace, workload: Workload) -> dict[str, NDArray]:

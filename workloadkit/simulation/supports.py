@@ -5,10 +5,11 @@ inherit them, except custom ones that define another form. Refusals, tables, the
 benchmark ask `supports`.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from workloadkit.errors import ParameterError, among, quoted
+from workloadkit.errors import ParameterError, WorkloadError, among, quoted
 
 #: What schedulers may support, and what that is.
 OF_SCHEDULERS = {
@@ -22,7 +23,7 @@ OF_SCHEDULERS = {
     "metasystem": "metasystems in the compiled engine",
     "queue order": "starts in a metasystem that follow from the order of the queue",
     "benchmark": "entries of the benchmark by default",
-    "state": "simulations that begin with running and waiting jobs",
+    "state": "simulations that begin with a state",
 }
 
 #: What `check` proves of the schedules of schedulers that support it.
@@ -37,6 +38,31 @@ OF_PREDICTORS = {"repetition": "predictions that `check` repeats"}
 
 #: What schedulers support that declare nothing.
 USUAL = frozenset({"machines", "nodes", "outages", "outages of users", "adaptation"})
+
+
+class Memory(NamedTuple):
+    """What a scheduler remembers besides the running and waiting jobs: its attribute `memory`.
+
+    A simulation cut and continued from a saved state, which holds it, is as if uncut. Schedulers
+    without one continue from running and waiting jobs alone.
+
+    Parameters
+    ----------
+    what : str
+    instead : str
+        What the scheduler begins with where a state does not hold it; empty if it is refused.
+    only : str
+        With which parameters it remembers this, if not always; its attribute `remembers` then is
+        whether it does.
+    kept : bool
+        Whether a saved state holds it.
+    """
+
+    what: str
+    instead: str = ""
+    only: str = ""
+    kept: bool = True
+
 
 _WITHIN = ("outages", "outages of users")  # the machine, which jobs must not exceed then
 
@@ -111,3 +137,52 @@ def that_support(known: Mapping[str, Any], what: str) -> list[str]:
     ['multi-queue', 'genetic']
     """
     return [name for name, kind in known.items() if supports(kind, what)]
+
+
+def memory_of(policy: Any) -> Memory | None:
+    """Return what a scheduler remembers besides the running and waiting jobs, if anything.
+
+    Examples
+    --------
+    >>> from workloadkit.simulation.schedulers import Easy, UserPriority
+    >>> memory_of(Easy()), memory_of(UserPriority(by="recency")).what
+    (None, 'the latest submissions of users')
+    """
+    memory: Memory | None = getattr(policy, "memory", None)
+    return memory if getattr(policy, "remembers", True) else None
+
+
+#: How a simulation continues with most schedulers.
+ALONE = "running and waiting jobs alone"
+
+
+def continued_from(kind: Any) -> tuple[str, str]:
+    """Return from what a simulation with a class of schedulers continues as if uncut.
+
+    Also with what it begins from running and waiting jobs alone, if that is something else.
+
+    Examples
+    --------
+    >>> from workloadkit.simulation.schedulers import Easy, RecordedSchedule
+    >>> continued_from(Easy), continued_from(RecordedSchedule)[1]
+    (('running and waiting jobs alone', ''), 'refused')
+    """
+    memory: Memory | None = getattr(kind, "memory", None)
+    if not supports(kind, "state"):
+        return "none", "refused"
+    if memory is None:
+        return ALONE, ""
+    only = memory.only and f" ({memory.only})"
+    state = "a saved state, for" if memory.kept else "no state, as none holds"
+    return f"{state} {memory.what}{only}", memory.instead or "refused"
+
+
+@contextmanager
+def recalling() -> Iterator[None]:
+    """Refuse a saved state that does not hold what a scheduler recalls from it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise WorkloadError(
+            "StateMemory in the header is not what simulate --save-state writes for this scheduler"
+        ) from error

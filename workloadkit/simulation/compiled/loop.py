@@ -137,7 +137,8 @@ def go_on(state, begun, until):
                     break
                 if until is not None and now >= until:  # None is removed at compilation
                     state.clock[0] = until
-                    _take_until(state, until)
+                    if not at.cut:
+                        _take_until(state, until)
                     at.why = STOPPED
                     break
                 state.clock[0] = now

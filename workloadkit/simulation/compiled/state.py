@@ -20,6 +20,7 @@ class _At(Record):
     arrived: int  # jobs that have arrived
     n_waiting: int
     why: int  # reason for the loop's return
+    cut: bool  # whether the loop stops before all events of the second in which it is to stop
     n_taken: int  # entries taken from the users' agenda
     n_done: int  # those of them that are processed
     n_seen: int  # jobs that had arrived by the last pass
@@ -202,6 +203,14 @@ def never(dtype: np.dtype) -> Any:
 def waiting_jobs(state: State, low: int = 0) -> NDArray[np.int64]:
     """Return the jobs from `low` on that have arrived and not started, in order of arrival."""
     return low + np.flatnonzero(state.start[low : state.at.arrived] == state.never)
+
+
+def jobs_there(state: State) -> NDArray[np.int64]:
+    """Return the jobs that run or wait, in order of arrival."""
+    there = np.concatenate((state.end_jobs[: state.at.n_running], waiting_jobs(state)))
+    if state.cancellations is not None:
+        there = there[~state.cancellations.left[there]]
+    return np.sort(there)
 
 
 def running_jobs(state: State) -> NDArray[np.int64]:

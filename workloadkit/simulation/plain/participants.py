@@ -10,7 +10,7 @@ import numpy as np
 from workloadkit.errors import WorkloadError
 from workloadkit.settings.simulation import UtilityAt
 from workloadkit.simulation.plain.job import Job, JobView
-from workloadkit.simulation.supports import USUAL, supporting
+from workloadkit.simulation.supports import USUAL, Memory, supporting
 from workloadkit.utility import Point
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ class Scheduler(Participant):
     #: What it supports: words of `workloadkit.simulation.supports`.
     supports: frozenset[str] = USUAL
 
+    #: What it remembers besides the running and waiting jobs.
+    memory: Memory | None = None
+
     #: Processors that work and are free; read-only.
     free: Any = _Free()
 
@@ -102,6 +105,20 @@ class Scheduler(Participant):
         `copies` maps the waiting and running jobs of the other scheduler to their copies in this
         one. Override it in schedulers with more state than the waiting and running jobs.
         """
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return what decides starts besides the running and waiting `jobs`, for a saved state.
+
+        By name: numbers, strings, and lists or mappings of them; under ``jobs`` the columns with a
+        value for each of `jobs`. Override it together with `recall` and `memory`.
+        """
+        return {}
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Receive the waiting ones of jobs, and continue with what `remember` returned."""
+        for job in jobs:
+            if job.start is None:
+                self.job_arrives(job)
 
     def job_arrives(self, job: JobView) -> None:
         """Add a submitted job to the queue."""

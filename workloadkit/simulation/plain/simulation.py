@@ -1,7 +1,7 @@
 """The simulation in plain Python: clock, participants and the life of jobs."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import takewhile
@@ -29,6 +29,7 @@ from workloadkit.simulation.rules import (
     TERMINATION,
     WAKE_UP,
 )
+from workloadkit.simulation.supports import recalling
 from workloadkit.simulation.workload import Rules, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 
@@ -143,8 +144,8 @@ class Simulation:
         """Whether no event is left."""
         return self._events.are_over
 
-    def go(self) -> list[Job]:
-        """Run to the last event; return the jobs in the order of their arrival.
+    def go(self, until: Any = inf) -> list[Job]:
+        """Run to the last event before a time; return the jobs in the order of their arrival.
 
         Raises
         ------
@@ -153,16 +154,18 @@ class Simulation:
         """
         for user in self.users:
             user.begin()
-        return self.go_on()
+        return self.go_on(until)
 
-    def go_on(self) -> list[Job]:
+    def go_on(self, until: Any = inf) -> list[Job]:
         """Do the same after the end of a pass, in which the scheduler may have paused."""
         events, by_event, level = self._events, self.by_event, self.hardware.level
         scheduler, allocate = self.scheduler, self.scheduler.allocate
-        until = _until.get()
+        deadline = _until.get()
         while due := events.take(self._n_waiting > 0, by_event):
-            if thread_time() > until:
+            if thread_time() > deadline:
                 raise OutOfTimeError
+            if due[0][0] >= until:
+                return self._records
             self.now = due[0][0]
             if by_event:
                 self._free_what_ends()
@@ -184,7 +187,17 @@ class Simulation:
                 f"is job {stuck[0]}{self.hardware.lasting_losses()}"
                 f"{self._holds.lasting() if self._holds else ''}"
             )
+        return self._records
+
+    @property
+    def _records(self) -> list[Job]:
         return [job._record for job in self.jobs]
+
+    @property
+    def there(self) -> list[JobView]:
+        """The running and waiting jobs, in the order of arrival."""
+        over = (job.end is not None or job.left for job in self._records)
+        return [job for job, is_over in zip(self.jobs, over, strict=True) if not is_over]
 
     def submit(
         self,
@@ -247,21 +260,32 @@ class Simulation:
         self._enter(job)
         self._present(job)
 
-    def begin_at(self, now: Any, jobs: Iterable[Job]) -> None:
-        """Begin at a time, with a pass, and with jobs that run, which have a start, or wait.
+    def begin_at(
+        self, now: Any, jobs: Iterable[Job], memory: Mapping[str, Any] | None = None
+    ) -> None:
+        """Begin at a time, with a pass, and with jobs that run or have ended, or wait.
 
-        The jobs come in the order of their arrival. Those that wait are presented to the scheduler
-        as if they arrived now.
+        The jobs come in the order of their arrival; only those that wait have no start. They are
+        presented to the scheduler as if they arrived now, unless it recalls a memory.
         """
         self.now, jobs = now, [*jobs]
         for job in jobs:
             self._enter(job)
-        running = [job for job in jobs if job.start is not None]
-        for job in sorted(running, key=attrgetter("start", "arrival")):
-            self.start(job, job.start, job.start + job.run)
-        for job in jobs:
-            if job.start is None:
-                self._present(job)
+        begun = [job for job in jobs if job.start is not None]
+        for job in sorted(begun, key=attrgetter("start", "arrival")):
+            if job.start + job.run < now:
+                job.end = job.start + job.run
+                self._n_waiting -= 1
+            else:
+                self.start(job, job.start, job.start + job.run)
+        waiting = [job for job in jobs if job.start is None]
+        if memory is not None:
+            with recalling():
+                self.scheduler.recall(memory, self.there)
+        for job in waiting:
+            if memory is None:
+                self.scheduler.job_arrives(job.view)
+            self._await_cancellation(job)
         self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
     def _enter(self, job: Job) -> None:

@@ -1,6 +1,6 @@
 """The base of policies in the compiled engine: preparation, returns of the loop, results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from workloadkit.simulation.compiled.state import (
 )
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import AS_USUAL
+from workloadkit.simulation.supports import recalling
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -143,19 +144,44 @@ class CompiledPolicy:
 
     def play(self, state: State) -> State:
         """Run from the first submission to the end of the last job; return the last state."""
-        if self.rules.begin is None:
-            return self.run(self.begin(state))[0]
-        return self.run(self._begin_at(state, self.rules.begin), self.rules.begin)[0]
+        return self.play_until(state)
 
-    def _begin_at(self, state: State, now: Any) -> State:
-        """Return the state with the jobs that run and wait as the simulation begins."""
+    def play_until(self, state: State, until: Any = None) -> State:
+        """Run from the first submission to a time, or the end of the last job."""
+        begin = self.rules.begin
+        state = self.begin(state) if begin is None else self.begin_at(state, begin)
+        is_over = begin is not None and begin == until
+        return state if is_over else self.run(state, begin, until)[0]
+
+    def remembered(self, until: Any) -> dict[str, Any]:
+        """Return what the policy remembers before all events of a time."""
+        state = self.new_state()
+        state.at.cut = True
+        return self.remember(self.play_until(state, until))
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return what decides starts besides the running and waiting jobs, see `Scheduler`."""
+        return {}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with what `remember` returned; override both."""
+        return state
+
+    def begin_at(self, state: State, now: Any) -> State:
+        """Return the state with the jobs that are there as the simulation begins."""
         n_there = int(np.searchsorted(self.workload.submit, now))
         assert self.workload.begun is not None  # as it begins at a time
-        start = self.workload.begun[:n_there]
+        start, run = self.workload.begun[:n_there], self.workload.run[:n_there]
         running = np.flatnonzero(start != state.never)
+        running = running[start[running] + run[running] >= now]  # the others have ended
         state.first[0] = self.workload.submit[0]
         begin_at(state, now, start, running[np.lexsort((running, start[running]))])
-        return self.take_over(state, state, 0)
+        state = self.take_over(state, state, 0)
+        memory = self.rules.memory
+        if memory is None:
+            return state
+        with recalling():
+            return self.recall(state, memory)
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return further columns of `Schedule.jobs`, by name: a value for each job."""
@@ -171,3 +197,25 @@ def promises(start: NDArray) -> NDArray[np.float64]:
     latest = never(start.dtype)
     found = np.where(start == latest, np.inf, start.astype(np.float64))
     return np.where(start == -latest, np.nan, found)
+
+
+def known_values(values: NDArray, known: NDArray[np.bool_]) -> list[Any]:
+    """Return values as a column of a saved state, None where they are not known.
+
+    Examples
+    --------
+    >>> known_values(np.array([7, 0]), np.array([True, False]))
+    [7, None]
+    """
+    return [None if hides else value for value, hides in zip(values.tolist(), ~known, strict=True)]
+
+
+def given_values(column: Sequence[Any], jobs: NDArray[np.int64], unknown: Any) -> list[Any]:
+    """Return a column of a saved state, with a value for each of `jobs`, in place of None another.
+
+    Examples
+    --------
+    >>> given_values([7, None], np.array([3, 4]), -1)
+    [7, -1]
+    """
+    return [unknown if value is None else value for _, value in zip(jobs, column, strict=True)]

@@ -1,6 +1,7 @@
 """The recorded schedule of a log."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -17,8 +18,11 @@ from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.machine.ledger import start_job
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Outcome
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
+
+#: Column of a saved state that becomes the waits of the workload.
+RECORDED_START = "recorded_start"
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class RecordedSchedule:
     """
 
     name: ClassVar[str] = "recorded"
-    supports: ClassVar = supporting("recorded starts", base=())
-    memory: ClassVar[str] = "the recorded starts"
+    supports: ClassVar = supporting("recorded starts", "state", base=())
+    memory: ClassVar = Memory("the recorded starts of waiting jobs")
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
@@ -62,14 +66,19 @@ class RecordedScheduler(Scheduler):
 
     def job_arrives(self, job: JobView) -> None:
         """Record the start of a job."""
-        heappush(self._due, (job.submit + job.recorded_wait, next(self._serial), job))
-        self.sleep(job.recorded_wait)
+        start = job.submit + job.recorded_wait
+        heappush(self._due, (start, next(self._serial), job))
+        self.sleep(start - self.now)
 
     def job_leaves(self, job: JobView) -> None:
         """Remove a cancelled job."""
         self._due.remove(next(due for due in self._due if due[2] is job))
         heapify(self._due)
         super().job_leaves(job)
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the start of each job."""
+        return {"jobs": {RECORDED_START: [job.submit + job.recorded_wait for job in jobs]}}
 
     def allocate(self) -> None:
         """Start the jobs that are due."""

@@ -1,6 +1,6 @@
 """The result of a simulation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,9 @@ class Schedule(Displayed):
         The machine, if it has a description.
     cancelled : CancelledJobs, optional
         The jobs that were cancelled while they waited, if they were kept.
+    remembered : callable, optional
+        Returns what the scheduler remembers before a time [s], if that is more than the running and
+        waiting jobs, see `state_at`.
     """
 
     source: Trace
@@ -83,6 +86,7 @@ class Schedule(Displayed):
     unscaled: Trace | None = None
     described: Any = None
     cancelled: "CancelledJobs | None" = None
+    remembered: Callable[[float], dict[str, Any]] | None = None
 
     @property
     def unit(self) -> JobUnit:

@@ -4,7 +4,7 @@ A behaviour is a small frozen object: a name and its parameters. `known` lists t
 `parse` reads ``name:param=value,...``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -126,9 +126,11 @@ class OpenUsers:
 
     name: ClassVar[str] = "open"
 
-    def plain(self, workload: Workload, begin: Any = None) -> list[User]:
+    def plain(
+        self, workload: Workload, begin: Any = None, memory: Mapping[str, Any] | None = None
+    ) -> list[User]:
         """Return the users of a workload in plain Python, for one simulation."""
-        return [Replay(workload, begin)]
+        return [Replay(workload, begin, memory)]
 
 
 def is_of_log(behaviour: object) -> bool:
@@ -143,9 +145,11 @@ class Replay(User):
     `Workload.begun`.
     """
 
-    def __init__(self, workload: Workload, begins: Any = None) -> None:
+    def __init__(
+        self, workload: Workload, begins: Any = None, memory: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__()
-        self.workload, self.begins = workload, begins
+        self.workload, self.begins, self.memory = workload, begins, memory
 
     def begin(self) -> None:
         """Submit every job for its recorded time."""
@@ -156,7 +160,7 @@ class Replay(User):
             there = list(islice(jobs, int(np.searchsorted(self.workload.submit, self.begins))))
             for job, start in zip(there, begun.tolist(), strict=False):
                 job.start = None if start == none else start
-            self._at.begin_at(self.begins, there)
+            self._at.begin_at(self.begins, there, self.memory)
         self._at.add_all(jobs)
 
     def known_jobs(self) -> Iterator[Job]:

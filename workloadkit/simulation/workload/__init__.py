@@ -1,7 +1,7 @@
 """The workload of a simulation, and the rules that do not depend on the policy."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -71,6 +71,8 @@ class Rules:
     begin : scalar, optional
         The time at which the simulation begins, with the jobs submitted before it; see
         `Workload.begun`. By default the first submission. [s]
+    memory : mapping, optional
+        What the policy remembers then, see `Scheduler.remember`.
     """
 
     machine: int
@@ -82,6 +84,7 @@ class Rules:
     holds: Sequence[Any] = ()
     requeues: bool = True
     begin: Any = None
+    memory: Mapping[str, Any] | None = None
 
 
 def predictor_rng(rules: Rules) -> tuple[np.random.Generator, ...]:

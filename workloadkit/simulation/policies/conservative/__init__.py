@@ -8,13 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workloadkit.errors import check_choice
-from workloadkit.simulation.compiled.state import State, running_jobs, waiting_jobs
+from workloadkit.record_fields import PROMISED_START
+from workloadkit.simulation.compiled.state import State, jobs_there, running_jobs, waiting_jobs
 from workloadkit.simulation.engine import JobView, Scheduler
-from workloadkit.simulation.policies.compiled import CompiledPolicy, promises
+from workloadkit.simulation.policies.compiled import (
+    CompiledPolicy,
+    given_values,
+    known_values,
+    promises,
+)
 from workloadkit.simulation.policies.conservative import kernel, slots
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.profile import Profile, plan_running
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 #: Treatment of reservations when a job ends early.
@@ -66,9 +72,11 @@ class Conservative:
 
     name: ClassVar[str] = "conservative"
     supports: ClassVar = supporting(
-        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark")
+        *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark", "state")
     )
-    memory: ClassVar[str] = "the reserved starts of waiting jobs"
+    memory: ClassVar = Memory(
+        "the reserved starts of waiting jobs", "reservations in the order of submission"
+    )
     repeated_as: ClassVar[str] = "Keeping"
     reservations: ClassVar[float] = inf
 
@@ -120,6 +128,21 @@ class ConservativeScheduler(Scheduler):
                 copies[job]: begin for job, begin in other._promised.items() if job in copies
             }
             self._room, self._void = other._room, other._void or other._outlived
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the reservations."""
+        starts = {"reserved_start": self.reserved, PROMISED_START: self._promised}
+        return {"jobs": {name: [*map(known.get, jobs)] for name, known in starts.items()}}
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with reservations."""
+        super().recall(memory, jobs)
+
+        def known(name: str) -> dict[JobView, Any]:
+            starts = zip(jobs, memory["jobs"][name], strict=True)
+            return {job: begin for job, begin in starts if begin is not None}
+
+        self.reserved, self._promised = known("reserved_start"), known(PROMISED_START)
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the promised start of each job."""
@@ -250,17 +273,43 @@ class CompiledConservative(CompiledPolicy):
         if type(state.machine) is not type(other.machine):
             return self.take_over(state, other, low)
         state = self.begin(state)
-        policy, waiting, n_seen = state.policy, waiting_jobs(state), state.at.n_seen
+        policy, n_seen = state.policy, state.at.n_seen
         policy.reserved[:n_seen] = other.policy.reserved[low : low + n_seen]
         policy.promised[:n_seen] = other.policy.promised[low : low + n_seen]
-        waiting = waiting[waiting < n_seen]
-        policy.waiting[: waiting.size] = waiting
+        _list_waiting(state)
         before, n_ended = other.policy, other.policy.at.ended
         planned = np.concatenate((running_jobs(other), before.ended[:n_ended]))
         planned_end = other.start[planned] + other.jobs.estimate[planned]
         late, early = planned_end < state.clock[0], planned_end[-n_ended:] > state.clock[0]
-        policy.at.wait = waiting.size
         ended_early = n_ended > 0 and (self.compression == kernel.FULL or early.any())
         policy.at.room = before.at.room or ended_early
         policy.at.void = before.at.void or late.any()
         return state
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return the reservations."""
+        policy, jobs, latest = state.policy, jobs_there(state), state.never
+        waits, promised = state.start[jobs] == latest, policy.promised[jobs]
+        columns = {
+            "reserved_start": known_values(policy.reserved[jobs], waits),
+            PROMISED_START: known_values(promised, promised != -latest),
+        }
+        return {"jobs": columns}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with reservations."""
+        state, columns = self.begin(state), memory["jobs"]
+        policy, jobs = state.policy, jobs_there(state)
+        policy.reserved[jobs] = given_values(columns["reserved_start"], jobs, 0)
+        policy.promised[jobs] = given_values(columns[PROMISED_START], jobs, -state.never)
+        _list_waiting(state)
+        policy.at.void = False
+        return state
+
+
+def _list_waiting(state: State) -> None:
+    """Put the waiting jobs that passes have seen in the queue."""
+    waiting = waiting_jobs(state)
+    waiting = waiting[waiting < state.at.n_seen]
+    state.policy.waiting[: waiting.size] = waiting
+    state.policy.at.wait = waiting.size

@@ -19,7 +19,7 @@ from workloadkit.simulation.policies.genetic.evolution import Order, earned_by_e
 from workloadkit.simulation.policies.genetic.search import Evolved, EvolvedAt
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 from workloadkit.utility import value_at
 
@@ -83,8 +83,10 @@ class Genetic(QueuePriority):
     """
 
     name: ClassVar[str] = "genetic"
-    supports: ClassVar = supporting("no empty machine", "parts", without=("nodes",))
-    memory: ClassVar[str] = "the random numbers that were drawn"
+    supports: ClassVar = supporting("no empty machine", "parts", "state", without=("nodes",))
+    memory: ClassVar = Memory(
+        "the state of its random numbers", "random numbers from the beginning"
+    )
     draws: ClassVar[bool] = True
 
     window: int = 50
@@ -119,6 +121,11 @@ class Genetic(QueuePriority):
         """Warn if `queues` names queues without jobs."""
         if self.queues:
             self.warn_of_equals(queues)
+
+
+def _drawn(rng: np.random.Generator, n_searches: int) -> dict[str, Any]:
+    """Return what a saved state has of the searches."""
+    return {"random": dict(rng.bit_generator.state), "searches": n_searches}
 
 
 # EASY in an order that a genetic search finds at each pass, in plain Python.
@@ -175,6 +182,15 @@ class GeneticScheduler(OrderedScheduler):
         yield sorted(window, key=lambda job: self.policy.priority(job.queue))
         yield sorted(window, key=worth_per_hour, reverse=True)  # stable with reverse, too
         yield sorted(window, key=worth, reverse=True)
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the state of the random numbers."""
+        return _drawn(self.rng, self.n_searches)
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with the random numbers."""
+        super().recall(memory, jobs)
+        self.rng.bit_generator.state, self.n_searches = memory["random"], memory["searches"]
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Warn of missing utility functions or queues: now all jobs are known."""
@@ -251,6 +267,16 @@ class CompiledGenetic(CompiledPolicy):
     def go_on(self, state: State) -> State:
         """Reset the count of searches."""
         state.policy.at.since = 0
+        return state
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return the state of the random numbers."""
+        return _drawn(self.rng, int(state.policy.at.n_searches))
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with the random numbers, which the kernel draws from `rng`."""
+        self.rng.bit_generator.state = memory["random"]
+        state.policy.at.n_searches = memory["searches"]
         return state
 
     def columns(self, state: State) -> Mapping[str, Any]:

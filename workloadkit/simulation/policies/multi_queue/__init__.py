@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.policies.policy import check_types
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 #: Upper limit of the number of partitions.
@@ -47,9 +47,12 @@ class MultiQueue:
 
     name: ClassVar[str] = "multi-queue"
     supports: ClassVar = supporting(
-        "no empty machine", "benchmark", without=("nodes", "outages of users")
+        "no empty machine", "benchmark", "state", without=("nodes", "outages of users")
     )
-    memory: ClassVar[str] = "the estimates of last week's jobs, which define the partitions"
+    memory: ClassVar = Memory(
+        "the partitions, and the estimates of this week's jobs",
+        "equal partitions, all waiting jobs in the first",
+    )
 
     partitions: int = 4
 

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workloadkit.record_fields import PROMISED_START
 from workloadkit.simulation.compiled.parts import is_built_in
-from workloadkit.simulation.compiled.state import State, running_jobs, waiting_jobs
-from workloadkit.simulation.policies.compiled import CompiledPolicy
+from workloadkit.simulation.compiled.state import State, jobs_there, running_jobs, waiting_jobs
+from workloadkit.simulation.policies.compiled import CompiledPolicy, given_values, known_values
 from workloadkit.simulation.policies.multi_queue import kernel
 from workloadkit.simulation.policies.multi_queue.reservations import (
     DEMOTED,
+    ORDINARY,
+    PROMISED,
     UNSET,
     Partitions,
     new_partitions,
@@ -121,6 +124,15 @@ def share_out(needed: int, first: int, offers: Sequence[int]) -> list[int]:
     return taken
 
 
+# Roles of waiting jobs in a saved state.
+PIVOT, MOVED = "pivot", "demoted"
+
+
+def in_words(is_pivot: bool, is_demoted: bool) -> str:
+    """Return the role of a job, empty for none."""
+    return PIVOT if is_pivot else MOVED if is_demoted else ""
+
+
 def shares(machine: int, n_partitions: int) -> list[int]:
     """Divide a machine equally; the first partitions receive the remainder.
 
@@ -174,6 +186,54 @@ class CompiledMultiQueue(CompiledPolicy):
         demoted = old.demoted[:n_demoted] - low
         plan = new_plan(state, part.size.size, n_demoted)
         state = state._replace(policy=part._replace(demoted=demoted, plan=plan))
+        count_used(state)
+        return state
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return the partitions, the pivots with their promises, and what has ended this week."""
+        part, jobs = state.policy, jobs_there(state)
+        is_pivot, standing = np.isin(jobs, part.pivot), part.standing[jobs]
+        roles = map(in_words, is_pivot.tolist(), (standing == DEMOTED).tolist())
+        columns = {
+            "partition": part.partition[jobs].tolist(),
+            "role": [*roles],
+            PROMISED_START: known_values(part.promised[jobs], standing != ORDINARY),
+        }
+        values = {"sizes": part.size, "criteria": part.criteria, "ended": part.ended}
+        values["ended"] = part.ended[: part.at.n_ended]
+        lists = {name: value.tolist() for name, value in values.items()}
+        first = state.first[0].item() if state.at.arrived else None
+        return {"jobs": columns, **lists, "weeks": int(part.at.n_weeks), "first": first}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with partitions, pivots and promises."""
+        part, jobs, columns = (
+            new_partitions(state, np.array(memory["sizes"])),
+            jobs_there(state),
+            memory["jobs"],
+        )
+        roles, waiting = np.array(columns["role"], object), waiting_jobs(state)
+        part.partition[jobs] = given_values(columns["partition"], jobs, 0)
+        promised = columns[PROMISED_START]
+        part.promised[jobs] = given_values(promised, jobs, state.never)
+        is_promised = np.array([begin is not None for begin in promised], bool)
+        part.standing[jobs] = np.where(
+            roles == MOVED, DEMOTED, np.where(is_promised, PROMISED, ORDINARY)
+        )
+        pivots = jobs[roles == PIVOT]
+        part.pivot[part.partition[pivots]] = pivots
+        part.waiting[: waiting.size] = waiting
+        part.criteria[:], n_ended = memory["criteria"], len(memory["ended"])
+        ended = np.append(np.array(memory["ended"], part.ended.dtype), part.ended)  # with room
+        demoted = jobs[roles == MOVED]
+        at = part.at
+        at.n_listed, at.n_demoted, at.n_ended = waiting.size, demoted.size, n_ended
+        at.n_weeks = memory["weeks"]
+        if memory["first"] is not None:  # a job has arrived
+            state.first[0] = memory["first"]
+        plan = new_plan(state, part.size.size, demoted.size)
+        part = part._replace(demoted=demoted, plan=plan, ended=ended)
+        state = state._replace(policy=part)
         count_used(state)
         return state
 

@@ -5,10 +5,14 @@ from math import inf
 from typing import Any
 
 from workloadkit.clock import WEEK
+from workloadkit.record_fields import PROMISED_START
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.policies.multi_queue.compiled import (
+    MOVED,
+    PIVOT,
     PartitionProfile,
     Reservation,
+    in_words,
     share_out,
     shares,
 )
@@ -32,8 +36,8 @@ class MultiQueueScheduler(Scheduler):
         First promised starts of pivots, and kept starts of demoted jobs. [s]
     demoted : list of JobView
         Pivots that lost their place to another; they keep a reservation. In order of arrival.
-    ended : list of JobView
-        Jobs since the last computation of the criteria.
+    ended : list of time
+        Estimates of the jobs since the last computation of the criteria. [s]
     n_weeks : int
         Past weeks.
     """
@@ -49,8 +53,37 @@ class MultiQueueScheduler(Scheduler):
         self.pivots: dict[int, JobView] = {}
         self.promised: dict[JobView, Any] = {}
         self.demoted: list[JobView] = []
-        self.ended: list[JobView] = []
+        self.ended: list[Any] = []
         self.n_weeks = 0
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the partitions, the pivots with their promises, and what has ended this week."""
+        pivots = self.pivots.values()
+        columns = {
+            "partition": [self.partition.get(job, 0) for job in jobs],
+            "role": [in_words(job in pivots, job in self.demoted) for job in jobs],
+            PROMISED_START: [self.promised.get(job) for job in jobs],
+        }
+        sizes = self.size or shares(self._at.machine, self.n_partitions)
+        return {"jobs": columns, "sizes": sizes, "criteria": self.criteria, "ended": self.ended} | {
+            "weeks": self.n_weeks,
+            "first": self._at.first,
+        }
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with partitions, pivots and promises."""
+        super().recall(memory, jobs)
+        columns = {name: zip(jobs, each, strict=True) for name, each in memory["jobs"].items()}
+        self.size, self.criteria = [*memory["sizes"]], [*memory["criteria"]]
+        self.n_partitions = len(self.size)
+        self.partition = dict(columns["partition"])
+        roles = dict(columns["role"])
+        self.pivots = {self.partition[job]: job for job in jobs if roles[job] == PIVOT}
+        self.demoted = [job for job in jobs if roles[job] == MOVED]
+        promised = columns[PROMISED_START]
+        self.promised = {job: begin for job, begin in promised if begin is not None}
+        self.ended, self.n_weeks = [*memory["ended"]], memory["weeks"]
+        self._at.first = memory["first"]
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the partition of each job that has arrived, from 1; 0 for others."""
@@ -67,7 +100,7 @@ class MultiQueueScheduler(Scheduler):
         """Record a job for the next criteria."""
         self.turn_weeks()
         if self.now > self.next_week - WEEK:
-            self.ended.append(job)
+            self.ended.append(job.estimate)
         super().job_ends(job)
 
     def job_leaves(self, job: JobView) -> None:
@@ -98,7 +131,7 @@ class MultiQueueScheduler(Scheduler):
 
         The i-th of P is the i/P quantile of their estimates.
         """
-        estimates = sorted(job.estimate for job in self.ended)
+        estimates = sorted(self.ended)
         n_ended, n_partitions = len(estimates), self.n_partitions
         if n_ended >= n_partitions:
             last = [(i + 1) * n_ended for i in range(n_partitions)]

@@ -19,7 +19,7 @@ from workloadkit.simulation.policies.policy import (
     Overtaking,
     rule_of,
 )
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -81,6 +81,9 @@ class Order(Backfilling):
 
     name: ClassVar[str] = "order"
     supports: ClassVar = supporting("each pass", "parts", "state")
+    memory: ClassVar = Memory(
+        "the work of users", only="scores of running_work, waiting_work and usage", kept=False
+    )
 
     score: str | Callable[..., Any] = "submit"
     backfill: str | Callable[..., Any] = "same"
@@ -109,10 +112,9 @@ class Order(Backfilling):
         return rule_of(self)
 
     @property
-    def memory(self) -> str:
-        """What decides starts and is not in a state."""
-        follows = any(isinstance(each, Score) and each.follows_users for each in self.scores)
-        return "the work of users that has started" if follows else ""
+    def remembers(self) -> bool:
+        """Whether it remembers more than the running and waiting jobs."""
+        return any(isinstance(each, Score) and each.follows_users for each in self.scores)
 
     @cached_property
     def scores(self) -> tuple[Score, Score | str]:

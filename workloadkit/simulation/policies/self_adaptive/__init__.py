@@ -1,6 +1,6 @@
 """Self-adaptive parameterization: a scheduler that selects its policy by simulation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, ClassVar, Literal
@@ -18,7 +18,7 @@ from workloadkit.simulation.policies.self_adaptive.compiled import (
     ONLY_REPLAYED,
     WeeklyDecisions,
 )
-from workloadkit.simulation.supports import supporting, supports
+from workloadkit.simulation.supports import Memory, supporting, supports
 from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
@@ -85,8 +85,8 @@ class SelfAdaptive:
     """
 
     name: ClassVar[str] = "self-adaptive"
-    supports: ClassVar = supporting(without=("nodes", "outages of users", "adaptation"))
-    memory: ClassVar[str] = "the service of last week's jobs, and the selected policy"
+    supports: ClassVar = supporting("state", without=("nodes", "outages of users", "adaptation"))
+    memory: ClassVar = Memory("the selected policy with its memory, and the past weeks' jobs")
 
     threshold: float = 10.0
     weeks: int = 1
@@ -162,6 +162,28 @@ class SelfAdaptiveScheduler(Scheduler):
     @queue.setter
     def queue(self, jobs: list[JobView]) -> None:
         self.inner.queue = jobs
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the decisions, and what the active candidate remembers."""
+        candidate = self.inner.remember(jobs) if self.first is not None else {}
+        return self.decisions.remember(candidate, self.first, self.week)
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with decisions, and with the candidate that they have selected."""
+        self.decisions.recall(memory)
+        if memory["first"] is None:  # nothing has happened
+            return
+        self._at.first = self.first = memory["first"]
+        self.week = memory["week"]
+        self._attach(plain_form(self.policy.policies[self.decisions.present]))
+        self.inner.recall({**memory["candidate"], "jobs": memory["jobs"]}, jobs)
+        begins = self.first + self.week * WEEK
+        self.ended = [
+            job for job in self._at.jobs if job._record.end is not None and job.end > begins
+        ]
+        if jobs:
+            self.alarm = self.next_week
+            self.sleep(self.alarm - self.now)
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the candidates' columns for each job."""

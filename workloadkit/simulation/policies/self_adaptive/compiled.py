@@ -90,6 +90,19 @@ class WeeklyDecisions:
             )
         return self.present != before
 
+    def remember(self, candidate: Mapping[str, Any], first: Any, week: int) -> dict[str, Any]:
+        """Return the decisions for a saved state, and what the active candidate remembers."""
+        decided = {"selected": self.present, "tests": self.tests, "changes": self.changes}
+        times = {"first": first, "week": week, "past": self.policy.weeks * WEEK}
+        others = {name: value for name, value in candidate.items() if name != "jobs"}
+        columns = candidate.get("jobs", {})
+        return {"jobs": columns, **decided, **times, "candidate": others}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Continue with decisions."""
+        self.present, self.tests = memory["selected"], memory["tests"]
+        self.changes = [*memory["changes"]]
+
     def history(self, duration: Any) -> dict[str, Any]:
         """Return the decisions of a simulation of this length [s]."""
         weeks = ceil(duration / WEEK)
@@ -126,7 +139,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         ]
         for candidate in self.candidates:
             candidate.rng = self.rng
-        self.first = self.last = 0
+        self.first = self.last = self.week = 0
 
     @property
     def present(self) -> CompiledPolicy:
@@ -137,28 +150,37 @@ class CompiledSelfAdaptive(CompiledPolicy):
         """Return how many rows of the machine the profiles of the candidates need."""
         return max(candidate.n_planned(n_jobs) for candidate in self.candidates)
 
-    def play(self, state: State) -> State:
+    def play_until(self, state: State, until: Any = None) -> State:
         """Run week by week, with a decision at the start of each."""
-        users, now, week, low = state.users, None, 0, 0
+        users, now, low = state.users, self.rules.begin, 0
         if users is not None and not wait_for_first(users, state.jobs, state.by_event):
             return state
-        self.first = state.jobs.submit[0] if users is None else users.agenda.time[0]
-        self.last = self.first
-        state = self.present.begin(state)
+        if now is None:
+            self.first = state.jobs.submit[0] if users is None else users.agenda.time[0]
+            state = self.present.begin(state)
+        else:
+            state = self.begin_at(state, now)
+        self.last, before = self.first, self._ended_before(state)
         while True:
             there, arrived = unfinished(state, low), state.at.arrived
             if not there.size:
-                week = max(week, self._next_week_with_jobs(state))
+                self.week = max(self.week, self._next_week_with_jobs(state))
+            week = self.week
             begins, ends = self.first + week * WEEK, self.first + (week + 1) * WEEK
-            state, why = self.present.run(state, now, ends)
-            ended = ended_jobs(state, there, arrived)
+            stop = ends if until is None else min(ends, until)
+            state.at.cut = stop == until  # before the events of that second
+            state, why = self.present.run(state, None if now == stop else now, stop)
+            if state.at.cut:
+                return state
+            ended, before = np.append(ended_jobs(state, there, arrived), before), before[:0]
             if state.cancellations is not None:
                 ended = ended[~state.cancellations.left[ended]]
             end = state.start[ended] + state.jobs.run[ended]
             self.last = end.max(initial=self.last)
             if why == OVER:
                 return state
-            now, week = ends, week + 1
+            now = ends
+            self.week = week = week + 1
             self.present.turn_week(state)
             left = unfinished(state, low)
             low = left.min(initial=state.at.arrived)
@@ -166,6 +188,30 @@ class CompiledSelfAdaptive(CompiledPolicy):
                 waits_and_runs(state, self._as_usual(ended[end > begins]))
             ):
                 state = self._decide(state, low, now, week)
+
+    def _ended_before(self, state: State) -> NDArray[np.int64]:
+        """Return the jobs that have ended as the simulation begins."""
+        started = np.flatnonzero(state.start[: state.at.arrived] != state.never)
+        return np.setdiff1d(started, running_jobs(state))
+
+    def take_over(self, state: State, other: State, low: int) -> State:
+        """Return the state with the active candidate's part in place of another one's."""
+        return self.present.take_over(state, other, low)
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return the decisions, and what the active candidate remembers."""
+        first, candidate = np.asarray(self.first).item(), self.present.remember(state)
+        return self.decisions.remember(candidate, first, int(self.week))
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with decisions, and with the candidate that they have selected."""
+        self.decisions.recall(memory)
+        if memory["first"] is not None:  # a job has arrived
+            state.first[0] = memory["first"]
+        self.first, self.week = state.first[0], memory["week"]
+        state = self.present.take_over(state, state, 0)
+        candidate = {**memory["candidate"], "jobs": memory["jobs"]}
+        return self.present.recall(state, candidate)
 
     def _as_usual(self, jobs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of some jobs that are not cancelled while they wait."""

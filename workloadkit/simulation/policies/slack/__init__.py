@@ -6,15 +6,16 @@ from math import inf, isfinite
 from typing import Any, ClassVar, Literal
 
 from workloadkit.errors import ParameterError, check_choice
-from workloadkit.simulation.compiled.state import State
+from workloadkit.simulation.compiled.state import State, jobs_there
 from workloadkit.simulation.engine import JobView, Scheduler
 from workloadkit.simulation.orders import ratio
+from workloadkit.simulation.policies.compiled import given_values
 from workloadkit.simulation.policies.conservative import CompiledConservative, ConservativeScheduler
 from workloadkit.simulation.policies.policy import check_types
 from workloadkit.simulation.policies.priority_fifo import QueuePriority
 from workloadkit.simulation.policies.profile import Profile
 from workloadkit.simulation.policies.slack import kernel
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 Cost = Literal["wait", "slowdown"]
@@ -73,9 +74,12 @@ class Slack(QueuePriority):
 
     name: ClassVar[str] = "slack"
     supports: ClassVar = supporting(
-        "each pass", "parts", "benchmark", without=("nodes", "outages of users")
+        "each pass", "parts", "benchmark", "state", without=("nodes", "outages of users")
     )
-    memory: ClassVar[str] = "the promised starts of waiting jobs"
+    memory: ClassVar = Memory(
+        "the promised starts of waiting jobs",
+        "promises in the order of submission, and no slack until jobs have started",
+    )
     repeated_as: ClassVar[str] = "Slacking"
 
     factor: float = 1.0
@@ -131,10 +135,24 @@ class SlackScheduler(ConservativeScheduler):
             self.waited, self.n_started = other.waited, other.n_started
             self.slack |= {copies[job]: other.slack[job] for job in copies}
 
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return reservations, promises and the waits until now."""
+        memory = super().remember(jobs)
+        memory["jobs"]["slack"] = [self.slack[job] for job in jobs]
+        return {**memory, "waited": self.waited, "started": self.n_started}
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with reservations, promises and waits."""
+        super().recall(memory, jobs)
+        self.slack = dict(zip(jobs, memory["jobs"]["slack"], strict=True))
+        self.waited, self.n_started = memory["waited"], memory["started"]
+        self._void = False
+
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the promised start and the slack of each job."""
         self.policy.warn_of_queues({job.queue for job in jobs})
-        return {**super().columns(jobs), "slack": [self.slack[job] for job in jobs]}
+        slack = [self.slack.get(job, 0.0) for job in jobs]  # of those that ran before, none
+        return {**super().columns(jobs), "slack": slack}
 
     def job_arrives(self, job: JobView) -> None:
         """Determine the slack of a new job, by the waits until now."""
@@ -235,6 +253,20 @@ class CompiledSlack(CompiledConservative):
             policy.slack[:n_there] = other.policy.slack[low : low + n_there]
             policy.waited[:], policy.n_started[:] = other.policy.waited, other.policy.n_started
         return continued
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return reservations, promises and the waits until now."""
+        policy, memory = state.policy, super().remember(state)
+        memory["jobs"]["slack"] = policy.slack[jobs_there(state)].tolist()
+        return {**memory, "waited": policy.waited[0].item(), "started": int(policy.n_started[0])}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with reservations, promises and waits."""
+        state = super().recall(state, memory)
+        policy, jobs = state.policy, jobs_there(state)
+        policy.slack[jobs] = given_values(memory["jobs"]["slack"], jobs, 0.0)
+        policy.waited[0], policy.n_started[0] = memory["waited"], memory["started"]
+        return state
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return the promised start and the slack of each job."""

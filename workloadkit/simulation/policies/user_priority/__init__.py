@@ -1,6 +1,6 @@
 """The User Priority Scheduler: EASY that favours users who are likely to submit more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Literal
@@ -16,7 +16,7 @@ from workloadkit.simulation.policies.policy import (
     overtaking_of,
 )
 from workloadkit.simulation.policies.user_priority.kernel import priority, work
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Rules, Workload
 
 By = Literal["load", "recency"]
@@ -53,6 +53,9 @@ class UserPriority(Backfilling):
 
     name: ClassVar[str] = "user-priority"
     supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")
+    memory: ClassVar = Memory(
+        "the latest submissions of users", "those of the waiting jobs", only="by=recency"
+    )
 
     alpha_user: float = 0.5
     by: str = "load"
@@ -67,9 +70,9 @@ class UserPriority(Backfilling):
         check_choice(f"scheduler {self.name}: by", self.by, By)
 
     @property
-    def memory(self) -> str:
-        """What decides starts and is not in a state."""
-        return "the latest submissions of users" if self.by == "recency" else ""
+    def remembers(self) -> bool:
+        """Whether it remembers more than the running and waiting jobs."""
+        return self.by == "recency"
 
     def plain(self) -> Scheduler:
         """Return the policy in plain Python, for one simulation."""
@@ -103,6 +106,16 @@ class UserPriorityScheduler(OrderedScheduler):
         """Record the latest submission of each user."""
         super().job_arrives(job)
         self.last_submit[job.user] = max(job.submit, self.last_submit.get(job.user, -inf))
+
+    def remember(self, jobs: Sequence[JobView]) -> dict[str, Any]:
+        """Return the latest submission of the user of each job."""
+        return {"jobs": {"user_submitted": [self.last_submit.get(job.user) for job in jobs]}}
+
+    def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
+        """Continue with the latest submissions."""
+        super().recall(memory, jobs)
+        latest = zip(jobs, memory["jobs"]["user_submitted"], strict=True)
+        self.last_submit |= {job.user: submit for job, submit in latest if submit is not None}
 
     def in_order(self) -> list[JobView]:
         """Return the waiting jobs by priority, ties by arrival."""

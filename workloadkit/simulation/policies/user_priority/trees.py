@@ -1,6 +1,7 @@
 """The compiled User Priority Scheduler for long queues, by classes of equal user and size."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ from workloadkit.simulation.compiled.queue import (
     set_leaf,
     sort_into_classes,
 )
-from workloadkit.simulation.compiled.state import State
+from workloadkit.simulation.compiled.state import State, jobs_there
 from workloadkit.simulation.machine.ledger import FREE, ends_in_time, has_room, is_spare
 from workloadkit.simulation.policies import dynamic
+from workloadkit.simulation.policies.compiled import given_values
 from workloadkit.simulation.policies.dynamic import LongQueuePolicy, Queue
 from workloadkit.simulation.policies.user_priority import kernel as rings
 from workloadkit.simulation.policies.user_priority.kernel import (
@@ -232,6 +234,20 @@ class CompiledUserPriority(LongQueuePolicy):
         if not self.by_load:
             n_there, mine, theirs = state.at.arrived, state.policy.ranking, other.policy.ranking
             mine.key[mine.user[:n_there]] = theirs.key[theirs.user[low : low + n_there]]
+        return state
+
+    def remember(self, state: State) -> dict[str, Any]:
+        """Return the latest submission of the user of each job."""
+        ranking = state.policy.ranking
+        latest = -ranking.key[ranking.user[jobs_there(state)]]
+        return {"jobs": {"user_submitted": latest.tolist()}}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> State:
+        """Return the state with the latest submissions."""
+        if not self.by_load:
+            ranking, jobs, latest = state.policy.ranking, jobs_there(state), memory["jobs"]
+            known = given_values(latest["user_submitted"], jobs, 0)
+            ranking.key[ranking.user[jobs]] = -np.array(known, np.float64)
         return state
 
     def classify(self, state: State) -> Classes:
