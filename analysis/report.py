@@ -17,6 +17,7 @@ from workloadkit.analysis.fits import summary as fits
 from workloadkit.analysis.load import cycles, overview
 from workloadkit.analysis.load import over_time as load
 from workloadkit.analysis.locality import summary as locality
+from workloadkit.analysis.logs.archive import with_archive
 from workloadkit.analysis.memory import summary as memory
 from workloadkit.analysis.operations import (
     capacity,
@@ -208,6 +209,8 @@ def characterize(
         tasks = {name: (name, logs, shares) for name in dict.fromkeys(names)}
         found = each_named(_section, tasks, executor, progress)
     sections = tuple(filter(None, (found[name] for name in chosen)))
+    if seen.counting is None:
+        sections = with_archive(trace, sections)
     return Characterization(trace, sections, profile, seen)
 
 

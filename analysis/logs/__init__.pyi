@@ -1,3 +1,5 @@
+from .archive import ArchiveComparison as ArchiveComparison
+from .archive import compare_with_archive as compare_with_archive
 from .changes import plot_days as plot_days
 from .comparison import LogComparison as LogComparison
 from .comparison import compare as compare

@@ -19,7 +19,7 @@ from workloadkit.analysis.logs.distributions import (
     sorted_sample,
     wasserstein,
 )
-from workloadkit.analysis.section import AnalysisResult
+from workloadkit.analysis.section import AnalysisResult, Section
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
@@ -232,13 +232,18 @@ def measures(trace: Trace, sections: Iterable[str] = tuple(SECTIONS)) -> dict[st
             continue
         of = trace if name == "load" else inside  # the section of load treats the window itself
         section = import_module(f"workloadkit.analysis.{SECTIONS[name][0]}").section(of)
-        numbers = _flat(section.values)
-        for table in section.tables:
-            if table.name in SECTIONS[name][1]:
-                rows = table.data.T.to_dict()
-                numbers += _flat({f"{table.name}.{row}": cells for row, cells in rows.items()})
-        found |= {f"{name}.{key}".replace(" ", "_"): value for key, value in numbers}
+        found |= numbers_of(name, section)
     return found
+
+
+def numbers_of(name: str, section: Section) -> dict[str, float]:
+    """Return every number in a section of a report, by name, as `measures` does."""
+    numbers = _flat(section.values)
+    for table in section.tables:
+        if table.name in SECTIONS[name][1]:
+            rows = table.data.T.to_dict()
+            numbers += _flat({f"{table.name}.{row}": cells for row, cells in rows.items()})
+    return {f"{name}.{key}".replace(" ", "_"): value for key, value in numbers}
 
 
 def _named(logs: Sequence[Trace | Mapping[str, Trace]]) -> dict[str, Trace]:
