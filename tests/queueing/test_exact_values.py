@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.linalg import expm
 from scipy.special import gammaincc
 
@@ -243,6 +244,56 @@ def of_laws(model, job, met, S, c):
     yield model.moment(2, job), square + 2 * S * wait + 2 * S**2
 
 
+def of_identities():
+    """Integrals of distributions, sums over numbers of jobs, and differences as derivatives."""
+    p = queueing.exponential(1.0)
+    for solve, at in (
+        (queueing.mm1, {"lam": 0.4, "S": 1.5}),
+        (queueing.mmc, {"lam": 1.3, "S": 1.0, "servers": 2}),
+        (queueing.mminf, {"lam": 1.3, "S": 1.0}),
+        (queueing.mmck, {"lam": 1.3, "S": 1.0, "servers": 2, "K": 5}),
+        (queueing.md1, {"lam": 0.4, "S": 1.5}),
+        (queueing.closed, {"N": 4, "Z": 3.0, "S": 1.5, "servers": 2}),
+        (queueing.mixed, {"lam": 0.3, "N": 3, "Z": 4.0, "S": 1.2}),
+        (queueing.reopen, {"lam": 0.3, "p": 0.4, "Z": 4.0, "S": 1.2}),
+        (queueing.reopen, {"lam": 0.3, "p": p, "Z": 4.0, "S": 1.2}),
+    ):
+        model = solve(**at)
+        for job in model.jobs:
+            yield quad(model.sf, 0, np.inf, (job,))[0], model.moment(1, job)
+            square = quad(lambda t, m=model, j=job: 2 * t * m.sf(t, j), 0, np.inf)[0]
+            yield model.moment(2, job), square
+            yield model.moments(job)["variance"], square - model.moment(1, job) ** 2
+            yield model.sf(model.ppf(0.9, job), job), 0.1
+            if solve is not queueing.reopen and solve is not queueing.mminf:
+                yield quad(model.wait_sf, 0, np.inf, (job,))[0], model.moment(1, job) - at["S"]
+        for name in ("lam", "S", "Z"):
+            if name in at:
+                h = 1e-4 * at[name]
+                less, more = (solve(**at | {name: at[name] + x}) for x in (-h, h))
+                measure = "Rc" if solve is queueing.mixed else "R"
+                slope = (getattr(more, measure) - getattr(less, measure)) / (2 * h)
+                yield model.derivative(measure, name), slope
+        if solve is queueing.mixed:
+            yield model.X, at["lam"] + model.Xc
+            yield model.R, (model.Qo + model.Qc) / model.X
+        if hasattr(model, "pmf") and solve is not queueing.md1:
+            share = model.pmf(np.arange(200 if "K" not in at else at["K"] + 1))
+            yield share @ np.arange(share.size), model.Q
+            if solve is not queueing.mminf:
+                yield model.p_busy, share[int(at.get("servers", 1)) :].sum()
+
+    for model in (
+        queueing.impatient(1.3, 1, 2, 3),
+        queueing.breakdowns(0.4, 1.5, 9, 1),
+        queueing.srpt(0.4, 1.5, 2),
+        queueing.mg1(0.4, 1.5, 2),
+        queueing.mgc(1.3, 1, 2, 2),
+    ):
+        yield model.moment(1), model.R
+        yield model.Lq, model.Q - model.U * model.parameters.get("servers", 1)
+
+
 def parallel_moves(lam, p, S, in_service, most=10):
     """State: the classes of the jobs present, in their order; those in service are the first."""
 
@@ -294,6 +345,7 @@ CLASSES = {
     "breakdowns": (of_breakdowns, 1e-9),
     "distributions": (of_distributions, 1e-8),
     "parallel jobs": (of_parallel, 1e-5),
+    "identities": (of_identities, 1e-5),
     "transient": (of_transient, 1e-9),
 }
 
