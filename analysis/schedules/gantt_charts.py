@@ -1,12 +1,15 @@
 """Gantt charts of schedules: which processors serve each job, and when."""
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 
 from workloadkit.analysis import style
 from workloadkit.analysis.schedules.measures import time_axis, window_of
@@ -15,7 +18,13 @@ from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
 from workloadkit.trace import Trace
 
+_KEYS = {"started immediately": style.BLUE, "waited": style.ORANGE}  # colours of the bars
+
+When = Callable[[NDArray], NDArray]  # from times of the log to places on the axis
+
 _MOST_LINES = 200  # between nodes
+_MOST_BARS = 2000  # in a chart; of more, the shares in use are drawn
+_CELLS = (150, 600)  # of these shares: processors, time
 
 
 def gantt(
@@ -127,6 +136,8 @@ def plot_gantt(
 ) -> Axes:
     """Draw a Gantt chart: jobs over time and processors; jobs that waited have another colour.
 
+    Of more than 2,000 jobs, the share of the time in which processors are in use is drawn.
+
     Parameters
     ----------
     schedule : Schedule or Trace
@@ -138,6 +149,30 @@ def plot_gantt(
     begin, until = window_of(schedule, begin, until)
     bars = gantt(schedule, begin=begin, until=until)
     when = time_axis(ax, schedule, begin, until)
+    top = max(schedule.machine, int((bars["first"] + bars["procs"]).max()) if len(bars) else 0)
+    dense = len(bars) > _MOST_BARS
+    if dense:
+        _draw_shares(ax, bars, when, (begin, until), top)
+    else:
+        _draw_bars(ax, bars, when)
+    ax.set_xlim(*when(np.array([begin, until])))
+    ax.set_ylim(0, top)
+    nodes = nodes_of(schedule)
+    if 1 < len(nodes) <= _MOST_LINES:
+        ax.hlines([first for first, _ in nodes], *ax.get_xlim(), color=style.MUTED, linewidth=0.3)
+    if top > schedule.machine:
+        ax.axhline(schedule.machine, color=style.MUTED, linewidth=0.8)
+    ax.set_ylabel("processors, by node" if nodes else "processors")
+    style.count_axis(ax.yaxis)
+    ax.grid(visible=False)
+    keys = {"in use": style.BLUE} if dense else _KEYS
+    patches = [Patch(color=colour, label=label) for label, colour in keys.items()]
+    ax.legend(handles=patches, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
+    return ax
+
+
+def _draw_bars(ax: Axes, bars: pd.DataFrame, when: When) -> None:
+    """Draw a rectangle for each range of processors of a job."""
     left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
     low = bars["first"].to_numpy()
     high = low + bars["procs"].to_numpy()
@@ -148,23 +183,61 @@ def plot_gantt(
             list(np.stack([x, y], axis=2)), facecolors=colours, edgecolors="white", linewidths=0.3
         )
     )
-    ax.set_xlim(*when(np.array([begin, until])))
-    top = int(high.max(initial=0))
-    ax.set_ylim(0, max(schedule.machine, top))
-    nodes = nodes_of(schedule)
-    if 1 < len(nodes) <= _MOST_LINES:
-        ax.hlines([first for first, _ in nodes], *ax.get_xlim(), color=style.MUTED, linewidth=0.3)
-    if top > schedule.machine:
-        ax.axhline(schedule.machine, color=style.MUTED, linewidth=0.8)
-    ax.set_ylabel("processors, by node" if nodes else "processors")
-    style.count_axis(ax.yaxis)
-    ax.grid(visible=False)
-    keys = [
-        Patch(color=style.BLUE, label="started immediately"),
-        Patch(color=style.ORANGE, label="waited"),
-    ]
-    ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
-    return ax
+
+
+def _draw_shares(
+    ax: Axes, bars: pd.DataFrame, when: When, interval: tuple[float, float], top: int
+) -> None:
+    """Draw the shares in use as an image, transparent where processors are free."""
+    shares = busy_shares(bars, interval, top, (min(_CELLS[0], top), _CELLS[1]))
+    image = np.broadcast_to(to_rgba(style.BLUE), (*shares.shape, 4)).copy()
+    image[..., 3] = shares
+    left, right = when(np.array(interval))
+    ax.imshow(image, extent=(left, right, 0, top), origin="lower", aspect="auto")
+
+
+def busy_shares(
+    bars: pd.DataFrame, interval: tuple[float, float], top: int, cells: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return the share of each cell of processors and time that bars of a Gantt chart cover.
+
+    Parameters
+    ----------
+    bars : DataFrame
+        As returned by `gantt`.
+    interval : (float, float)
+        Begin and end. [s]
+    top : int
+        Number of processors.
+    cells : (int, int)
+        Cells of processors, and of time.
+
+    Returns
+    -------
+    ndarray of float, shape `cells`
+
+    Examples
+    --------
+    >>> bars = pd.DataFrame({"start": [0], "end": [15], "first": [1], "procs": [2]})
+    >>> busy_shares(bars, (0, 20), 4, (2, 2)).tolist()
+    [[0.5, 0.25], [0.5, 0.25]]
+    """
+    found = np.zeros(cells)
+    rows, columns = np.linspace(0, top, cells[0] + 1), np.linspace(*interval, cells[1] + 1)
+    for bar in bars.itertuples():
+        high, share = _covered(rows, bar.first, bar.first + bar.procs)
+        wide, lasts = _covered(columns, bar.start, bar.end)
+        found[high, wide] += np.outer(share, lasts)
+    return np.minimum(found, 1.0)
+
+
+def _covered(edges: NDArray, low: float, high: float) -> tuple[slice, NDArray[np.float64]]:
+    """Return the intervals between edges that a range meets, and the covered share of each."""
+    first = max(int(np.searchsorted(edges, low, side="right")) - 1, 0)
+    last = max(int(np.searchsorted(edges, high, side="left")), first)
+    met = edges[first : last + 1]
+    covered = np.diff(np.clip(met, low, high)) / np.diff(met)
+    return slice(first, first + covered.size), covered
 
 
 def _recorded(schedule: Schedule | Trace) -> Schedule:

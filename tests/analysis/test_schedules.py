@@ -12,6 +12,7 @@ import workloadkit as wk
 from tests.examples import examples
 from workloadkit import analysis
 from workloadkit.analysis.schedules import measures as schedules
+from workloadkit.analysis.schedules.gantt_charts import busy_shares
 from workloadkit.errors import ParameterError, WorkloadError
 
 MACHINE = 8
@@ -469,3 +470,28 @@ def test_a_log_is_drawn_as_it_was_recorded():
     ax = Figure().subplots()
     assert analysis.schedules.plot_gantt(trace, ax) is ax
     assert ax.get_ylim() == (0, 4)
+
+
+def test_the_shares_in_use_are_those_of_each_processor_and_second():
+    rng = np.random.default_rng(1)
+    rows = [
+        (1 + i, int(rng.integers(0, 40)), int(rng.integers(0, 9)), 1 + i % 5) for i in range(30)
+    ]
+    bars = analysis.schedules.gantt(simulate(rows))
+    begin, until, top = 5, 37, 8
+    used = np.zeros((top, until - begin))
+    for _, start, end, _, first, procs in bars.itertuples(index=False):
+        for second in range(max(start, begin), min(end, until)):
+            used[first : first + procs, second - begin] = 1
+    for rows, columns in ((8, 32), (4, 8), (1, 1), (2, 16)):
+        cells = used.reshape(rows, top // rows, columns, (until - begin) // columns)
+        found = busy_shares(bars, (begin, until), top, (rows, columns))
+        assert found == pytest.approx(cells.mean(axis=(1, 3)))
+
+
+def test_many_jobs_are_drawn_as_shares_in_use(ax):
+    analysis.schedules.plot_gantt(simulate([(i, i, 1, 1) for i in range(1, 2002)]), ax)
+    (image,) = ax.images
+    assert not ax.collections
+    assert image.get_array()[0, :, 3].mean() == pytest.approx(1)
+    assert image.get_array()[1:, :, 3].max() == 0
