@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from workloadkit.simulation.machine.described import GroupMachine
     from workloadkit.simulation.machine.outages import Runs
     from workloadkit.simulation.plain.simulation import Simulation
-    from workloadkit.simulation.policies.compiled import CompiledPolicy
 
 
 class EngineResult(NamedTuple):
@@ -70,7 +69,7 @@ def play_plain(
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
     hardware: Any = rules.hardware or OnePool(rules.machine)
-    simulation = _plain_simulation(policy, name, rules, users, utility_at)
+    simulation = plain_simulation(policy, name, rules, users, utility_at)
     machine: Any = simulation.hardware
     scheduler = simulation.scheduler
     jobs = simulation.go()
@@ -98,7 +97,7 @@ def play_plain(
     return every, outcome, runs
 
 
-def _plain_simulation(
+def plain_simulation(
     policy: Policy | Scheduler,
     name: str,
     rules: Rules,
@@ -120,29 +119,6 @@ def _plain_simulation(
         utility_at=utility_at,
         predictor=_plain_predictor(rules),
     )
-
-
-def remembered_plain(
-    policy: Policy | Scheduler,
-    name: str,
-    rules: Rules,
-    users: Sequence[User],
-    until: Any,
-    *,
-    utility_at: UtilityAt = "turnaround",
-) -> dict[str, Any]:
-    """Return what a policy remembers before a time, see `Scheduler.remember`."""
-    simulation = _plain_simulation(policy, name, rules, users, utility_at)
-    simulation.go(until)
-    return simulation.scheduler.remember(simulation.there)
-
-
-def remembered_compiled(
-    policy: Policy, workload: Workload, rules: Rules, until: Any
-) -> dict[str, Any]:
-    """Do the same in the compiled engine, for the jobs of a log."""
-    how: CompiledPolicy = compiled_form(policy, *_predicted(workload, rules))
-    return how.remembered(until)
 
 
 def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineResult:
@@ -172,11 +148,11 @@ def play_log_compiled(policy: Policy, name: str, workload: Workload, rules: Rule
 
     If no prediction depends on jobs that have ended, all are made in advance.
     """
-    planned, its_rules = _predicted(workload, rules)
+    planned, its_rules = predicted(workload, rules)
     return _finished(play_compiled(policy, planned, its_rules), name, rules)
 
 
-def _predicted(workload: Workload, rules: Rules) -> tuple[Workload, Rules]:
+def predicted(workload: Workload, rules: Rules) -> tuple[Workload, Rules]:
     """Make all predictions that depend on no job that has ended."""
     predict = in_advance(rules.predictor)
     if predict is None:

@@ -1,6 +1,5 @@
 """Simulate a scheduler serving users."""
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
+from workloadkit.simulation.arriving import arriving, can_be_cut, remembered
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -24,8 +24,6 @@ from workloadkit.simulation.engines import (
     play_plain,
     play_users_compiled,
     play_users_plain,
-    remembered_compiled,
-    remembered_plain,
     submitted,
     with_changes,
     without_cancelled,
@@ -41,7 +39,6 @@ from workloadkit.simulation.selection import (
     select_parts,
     uncounted_users,
 )
-from workloadkit.simulation.supports import memory_of
 from workloadkit.simulation.users import (
     Behaviour,
     Community,
@@ -78,52 +75,9 @@ def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let the jobs of a log arrive at their submit times."""
-    parts, unscaled, trace, workload = _arriving(parts, settings)
+    parts, unscaled, trace, workload = arriving(parts, settings)
     play = _serve_log(parts, settings, trace, that_wait(workload))
     return trace, unscaled, without_cancelled(play, workload)
-
-
-def _arriving(
-    parts: SimulationParts, settings: Simulate
-) -> tuple[SimulationParts, Trace, Trace, Workload]:
-    """Return the log, also scaled, and its jobs, of which some are there at the beginning."""
-    log: Any = parts.trace  # None for a population with its own log
-    unscaled = parts.population.log(log, parts.rules.seed)
-    trace = parts.as_workload.scaled(unscaled)
-    workload = parts.as_workload.of(trace)
-    if parts.rules.begin is not None:
-        from workloadkit.simulation.continuing import recalled, with_begun  # loads readers
-
-        workload = with_begun(workload, trace)
-        workload, rules = recalled(workload, parts.rules, settings.state)
-        parts = replace(parts, rules=rules)
-    return parts, unscaled, trace, workload
-
-
-def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[str, Any]:
-    """Return what the policy of a simulation remembers before all events of a time.
-
-    The jobs of a log are simulated again, until then.
-    """
-    parts, _, _, workload = _arriving(parts, settings)
-    policy: Any = parts.policy
-    workload, rules = that_wait(workload), parts.rules
-    until = time if workload.submit.dtype.kind == "f" else math.ceil(time)
-    plain = partial(
-        remembered_plain,
-        *(policy, parts.name, rules),
-        parts.behaviour.plain(workload, rules.begin, rules.memory),
-        until,
-        utility_at=settings.utility_at,
-    )
-    if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
-        memory = plain()
-    elif settings.engine == "compiled":
-        memory = remembered_compiled(policy, workload, rules, until)
-    else:
-        compiled = partial(remembered_compiled, policy, workload, rules, until)
-        memory = play_soonest(compiled, plain, workload.submit.size)
-    return {"scheduler": parts.name, "past": 0, "jobs": {}, **memory}
 
 
 def _serve_log(
@@ -366,16 +320,8 @@ def report(
         unscaled,
         parts.rules.hardware if is_described(parts.rules.hardware) else None,
         play.cancelled,
-        partial(remembered, parts, settings) if _can_be_cut(parts) else None,
+        partial(remembered, parts, settings) if can_be_cut(parts) else None,
     )
-
-
-def _can_be_cut(parts: SimulationParts) -> bool:
-    """Whether a simulation can be continued with what its policy remembers."""
-    hardware, memory = parts.rules.hardware, memory_of(parts.policy)
-    is_pool = not is_described(hardware) and not is_reservable(hardware)
-    follows = isinstance(parts.behaviour, OpenUsers)
-    return memory is not None and memory.kept and is_pool and follows
 
 
 def _recorded_promises(trace: Trace, workload: Workload) -> dict[str, NDArray]:
