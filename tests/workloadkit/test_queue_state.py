@@ -224,6 +224,33 @@ def test_a_broken_memory_is_refused(tmp_path):
         assert "\n" not in str(error.value)
 
 
+class Alternating(wk.schedulers.Scheduler):
+    """Takes the first and the last job of the queue in turn."""
+
+    supports = wk.bases.supporting("state")
+    memory = wk.bases.Memory("whose turn it is")
+    last = 0
+
+    def remember(self, jobs):
+        return {"last": self.last}
+
+    def recall(self, memory, jobs):
+        super().recall(memory, jobs)
+        self.last = memory["last"]
+
+    def allocate(self):
+        while self.queue and self.fits(self.queue[-self.last]):
+            self.start(self.queue[-self.last])
+            self.last = 1 - self.last
+
+
+def test_a_custom_scheduler_continues_with_its_memory():
+    assert cut_again_and_again(a_log(1), Alternating(), 4) > 0
+    state = wk.state_at(wk.simulate(a_log(1), "easy", procs=8), 300)
+    with pytest.raises(ParameterError, match="the state does not hold whose turn it is; save"):
+        wk.simulate(a_log(1), Alternating(), procs=8, state=state)
+
+
 def test_a_custom_scheduler_says_whether_it_remembers():
     class Silent(wk.schedulers.Scheduler):
         def allocate(self):

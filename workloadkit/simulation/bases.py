@@ -40,7 +40,7 @@ from workloadkit.simulation.policies.arrivals import (
 )
 from workloadkit.simulation.policies.compiled import CompiledPolicy
 from workloadkit.simulation.policies.policy import Policy
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.users import Behaviour, Community, LogBehaviour
 from workloadkit.simulation.users.batches import BatchUser
 from workloadkit.simulation.workload import Workload
@@ -57,6 +57,7 @@ __all__ = [
     "Level",
     "LogBehaviour",
     "Machine",
+    "Memory",
     "PlainPredictor",
     "Policy",
     "Predictor",

@@ -49,6 +49,7 @@ class Memory(NamedTuple):
     Parameters
     ----------
     what : str
+        What decides starts besides them.
     instead : str
         What the scheduler begins with where a state does not hold it; empty if it is refused.
     only : str
@@ -56,6 +57,12 @@ class Memory(NamedTuple):
         whether it does.
     kept : bool
         Whether a saved state holds it.
+
+    Examples
+    --------
+    >>> from workloadkit.simulation.schedulers import Conservative
+    >>> Conservative.memory.what, Conservative.memory.instead
+    ('the reserved starts of waiting jobs', 'reservations in the order of submission')
     """
 
     what: str
