@@ -14,6 +14,7 @@ from workloadkit.simulation.explained import ExplainedSchedule, Step
 
 _MARGIN = 0.2  # of the time axis behind the last end, for reservations
 _CLOSE = 2.0  # per cent of the chart within which reserved starts are one mark
+_NAMED = 3  # jobs in a label of a reserved start
 _LINES = 12  # of labels of reserved starts
 
 
@@ -140,8 +141,9 @@ class _Chart:
         for job, begin in reserved.items():
             places.setdefault(round(self.x(begin) / _CLOSE) * _CLOSE, []).append(job)
         for i, (_, jobs) in enumerate(sorted(places.items())):
-            more = f" and {len(jobs) - 3} others" if len(jobs) > 3 else ""
-            text = f"{'job' if len(jobs) == 1 else 'jobs'} {', '.join(map(str, jobs[:3]))}{more}"
+            some = jobs if len(jobs) <= _NAMED else jobs[: _NAMED - 1]
+            more = f" and {len(jobs) - len(some)} more" if len(some) < len(jobs) else ""
+            text = f"{'job' if len(jobs) == 1 else 'jobs'} {', '.join(map(str, some))}{more}"
             begin = min(reserved[job] for job in jobs)
             yield {"left": self.x(begin), "text": text, "top": 1.2 * (i % _LINES)}
 

@@ -603,3 +603,25 @@ def test_the_week_of_the_longest_queue_is_drawn(run, log, monkeypatch):
     assert run(log, "--gantt", log.parent / "gantt.svg")[0] == 0
     assert drawn == {"begin": 5, "until": 99}
     assert "small.swf, easy" in (log.parent / "gantt.svg").read_text()
+
+
+def test_each_decision_is_explained_on_a_page_or_as_text(run, log):
+    page = log.parent / "steps.html"
+    code, out, _ = run(log, "--explain", page)
+    assert code == 0
+    assert "small.swf under easy, 4 processors" in out
+    assert "small.swf under easy, step by step" in page.read_text()
+    code, out, _ = run(log, "--explain", "-", "--explain-job", 2)
+    assert code == 0
+    assert out.splitlines()[0] == "5 s  jobs 2, 3 submitted"
+    assert out.splitlines()[-1].startswith("  job 2 starts: ")
+
+
+def test_explanations_are_refused_where_there_are_none(run, log):
+    code, _, err = run(log, "--explain-job", 2)
+    assert (code, "--explain-job requires --explain" in err) == (2, True)
+    code, _, err = run(log, "--explain", log.parent / "steps.html", "--users", "fluid")
+    assert (code, "submit by their timestamps" in err) == (2, True)
+    code, _, err = run(log, "--explain", log.parent / "steps.html", "--explain-job", 99)
+    assert (code, "no such job" in err) == (2, True)
+    assert not (log.parent / "steps.html").exists()
