@@ -4,6 +4,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -85,3 +86,20 @@ def test_quotes_hide_no_row(lines):
         assert intake.rows == intake.jobs + sum(each.count for each in intake.left_out)
         n_lines = sum(1 + line.count("\n") for line in lines)
         assert n_lines - sum(line.count('"') for line in lines) <= intake.rows <= n_lines
+
+
+def test_memory_of_a_job_with_next_to_no_processor_is_unknown_and_counted(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end,procs,mem\n9,10,20,1e-310,4G\n9,10,20,2,4G\n")
+    memory = {"sql": "mem", "unit": "suffix", "per": "job"}
+    fields = {name: f'"{name}"' for name in ("submit", "start", "end", "procs")}
+    mapping = {
+        "times": {"unit": "s"},
+        "fields": {**fields, "requested_memory": memory},
+    }
+    trace = wk.read_table(path, mapping)
+    amounts = trace.column("requested_memory")
+    assert np.isnan(amounts[0])
+    assert amounts[1] == 2 << 20
+    (odd,) = trace.intake.noted
+    assert (odd.kind.endswith("without processors or nodes, unknown"), odd.count) == (True, 1)

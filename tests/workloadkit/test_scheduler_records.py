@@ -146,6 +146,7 @@ def test_a_schedule_of_batsim_is_checked():
     [
         ("1,x,1,2,3,4", "line 2, field submission_time: not a number in range: 'x'"),
         ("1,-5,1,2,3,4", "not a submission time"),
+        ("1,5,4294967295,2,3,4", "requested_number_of_resources: not a number in range"),
         ("1,2", "line 2: 2 fields; the table has 6"),
         ('1,"2', "line 2: 2 fields"),
     ],

@@ -8,7 +8,7 @@ from math import inf, nan
 from typing import Any
 
 from workloadkit.errors import FormatError, plural
-from workloadkit.fields import CANCELLED, FAILED, MAX_TIME, UNKNOWN
+from workloadkit.fields import CANCELLED, FAILED, MAX_PROCS, MAX_TIME, UNKNOWN
 from workloadkit.io.files import Source, source_path
 from workloadkit.io.lines import line_blocks
 from workloadkit.io.schedules import Repairs, trace_of_schedule
@@ -169,7 +169,7 @@ def _number(text: str, path: str, line: int, column: str) -> float:
         number = float(text)
     except ValueError:
         number = inf
-    if not abs(number) <= MAX_TIME:
+    if not abs(number) <= (MAX_PROCS if column in _COLUMNS["requested_procs"] else MAX_TIME):
         raise FormatError(path, "not a number in range", line=line, field=column, text=text)
     return number
 
@@ -188,7 +188,7 @@ def _n_resources(text: str) -> float:
         if not match:
             return nan
         total += int(match[2] or match[1]) - int(match[1]) + 1
-    return float(total) if total > 0 else nan
+    return float(total) if 0 < total <= MAX_PROCS else nan
 
 
 _INTERVAL = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")

@@ -250,12 +250,14 @@ class Batches:
                 ]
                 by = Words(codes, lettered)
             unit = by.column(object)
-            times = np.where(unit == "node", on / of, np.where(unit == "job", 1 / of, 1.0))
+            with np.errstate(over="ignore"):  # of parts of a processor next to 0
+                times = np.where(unit == "node", on / of, np.where(unit == "job", 1 / of, 1.0))
+                amount = given[name] * times
             if name == "requested_memory":
                 given["requested_memory_per"] = by.where(~np.isnan(given[name]))
-            lost = np.isnan(times) & ~np.isnan(given[name])
+            lost = ~np.isfinite(amount) & ~np.isnan(given[name])
             self._note(f"{name} of a job without processors or nodes, unknown", lost, places)
-            given[name] = given[name] * times
+            given[name] = np.where(lost, np.nan, amount)
 
     def _note_words(
         self, name: str, given: Words, odd: NDArray[np.bool_], places: NDArray[np.int64]
