@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,8 @@ def charts_of(plot: Callable[..., Axes], data: pd.DataFrame | None) -> list[list
     ('load', 'line', [1.0, 3.0])
     """
     with style.theme(salt=""):
-        figure = Figure(figsize=style.SIZE, layout="none")
+        figure = Figure(figsize=style.SIZE)
+        figure.set_layout_engine("none")
         plot(data, ax=figure.add_subplot())
         rows: dict[float, list[tuple[float, Chart]]] = {}
         for ax in figure.axes:
@@ -101,8 +103,13 @@ def _add(found: list[Marks], marks: Marks) -> None:
     if not same:
         found.append(marks)
         return
-    joined = {n: np.append(getattr(last, n), getattr(marks, n)) for n in ("x", "y", "x_to", "y_to")}
-    found[-1] = replace(last, **joined)
+    found[-1] = replace(
+        last,
+        x=np.append(last.x, marks.x),
+        y=np.append(last.y, marks.y),
+        x_to=np.append(last.x_to, marks.x_to),
+        y_to=np.append(last.y_to, marks.y_to),
+    )
 
 
 def _marks(artist: Any, ax: Axes) -> Iterator[Marks]:
@@ -206,8 +213,8 @@ def _of_segments(lines: LineCollection, ax: Axes) -> Iterator[Marks]:
             x, x_to = np.full(x.size, -np.inf), np.full(x.size, np.inf)
         if not of_y:
             y, y_to = np.full(y.size, -np.inf), np.full(y.size, np.inf)
-        dash = "-" if lines.get_linestyle()[0][1] is None else "--"
-        width = float(lines.get_linewidths()[0])
+        dash = "-" if cast("Any", lines.get_linestyle())[0][1] is None else "--"
+        width = float(np.atleast_1d(lines.get_linewidth())[0])
         look = _look(lines.get_colors(), lines.get_alpha())
         yield Marks("segments", x, y, x_to, y_to, dash=dash, width=width, **look)
 
@@ -255,13 +262,22 @@ def _scale(axis: Any) -> Scale:
         printable(f"{axis.get_label_text()} {formatter.get_offset()}".strip(), _LONGEST_TEXT),
         low,
         high,
-        getattr(formatter, "form", "names" if isinstance(formatter, FixedFormatter) else "number"),
+        _form(formatter),
         axis.get_scale() == "log",
         ticks,
         bool(params.get("grid_on", params.get("gridOn", True))),
         bool(params.get("labelleft", True)) or axis.axis_name == "x",
         tuple((place, text) for place, text in between if text),
     )
+
+
+def _form(formatter: Any) -> str:
+    """Return how values are written; matplotlib writes given labels by a partial function."""
+    if isinstance(getattr(formatter, "func", None), partial) or isinstance(
+        formatter, FixedFormatter
+    ):
+        return "names"
+    return str(getattr(formatter, "form", "number"))
 
 
 def _labels(places: Any, formatter: Any, low: float, high: float) -> tuple[tuple[float, str], ...]:

@@ -126,7 +126,9 @@ def dashboard(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Dashboa
     'user 3'
     """
     few = trace.n_jobs < FEWEST_JOBS
-    figures, maps, missing = [], [], []
+    figures: list[Figure] = []
+    maps: list[HeatMap] = []
+    missing: list[str] = []
     if few:
         figures.append(jobs_figure(trace))
         missing.append(

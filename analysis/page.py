@@ -11,7 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
-from workloadkit.analysis.chart_forms import svg_of
+from workloadkit.analysis.chart import MOST_POINTS
+from workloadkit.analysis.chart_forms import data_of, svg_of
 from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.finding import FEWEST_JOBS, Finding, ranked
 from workloadkit.analysis.formats import printable
@@ -38,7 +39,11 @@ Result = TypeVar("Result")
 Progress = Callable[[int, int, str], object]
 
 #: The script of the page: it sorts, filters and saves tables, which are complete without it.
-SCRIPT = (Path(__file__).parent / "templates" / "tables.js").read_text(encoding="utf-8")
+_TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = (_TEMPLATES / "tables.js").read_text(encoding="utf-8")
+
+# The library that draws axes in a browser, and what draws figures with it
+_LIBRARY = "uPlot-1.6.32"
 
 _LONGEST = 4000  # characters of a text on a page; the JSON has all
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z0-9])")
@@ -204,14 +209,21 @@ class Report(Displayed):
             for s in self.sections
             for f in s.figures
         }
-        svgs = each_named(_inlined, tasks, executor, progress)
+        drawn = each_named(_inlined, tasks, executor, progress)
         template = environment.get_template("report.html.j2")
         return template.render(
-            log=self, board=board, svgs=svgs, theme=style.THEME, script=Markup(SCRIPT)
+            log=self,
+            board=board,
+            drawn=drawn,
+            theme=style.THEME,
+            script=Markup(SCRIPT),
+            charts=tuple(map(Markup, _chart_script())) if drawn else (),
         )
 
     def save_tables(self, directory: str | Path) -> list[Path]:
         """Write every table as a CSV file, named by section and table, with all of its rows.
+
+        The data of figures of which the page draws a part are written as well.
 
         Parameters
         ----------
@@ -226,10 +238,12 @@ class Report(Displayed):
         folder = _folder(directory)
         paths = []
         for section in self.sections:
-            for table in section.tables:
-                paths.append(folder / f"{section.name}-{table.name}.csv")
-                name = table.data.index.name or "name"
-                write_text(paths[-1], table.data.to_csv(index_label=name, lineterminator="\n"))
+            large = [f for f in section.figures if len(f.data) > MOST_POINTS]
+            named = {table.name: table.data for table in section.tables}
+            for name, data in ({f"{f.name}-figure": f.data for f in large} | named).items():
+                paths.append(folder / f"{section.name}-{name}.csv")
+                label = data.index.name or "name"
+                write_text(paths[-1], data.to_csv(index_label=label, lineterminator="\n"))
         return paths
 
     def save_figures(self, directory: str | Path) -> list[Path]:
@@ -299,11 +313,20 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
     return function(named[1])
 
 
-def _inlined(named: tuple[str, Figure, str]) -> str:
-    """Draw a figure for a page, with its title and what it shows as alternative text."""
+def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
+    """Return a figure for a page: its SVG, its data, and whether the data are all."""
     name, figure, shows = named
     panels = charts_of(figure.plot, figure.data)
-    return svg_of(panels, name=name, label=f"{figure.title}. {shows}")
+    left = sum(marks.x.size > MOST_POINTS for row in panels for c in row for marks in c.marks)
+    note = f"At most {MOST_POINTS:,} points of a series are drawn." if left else ""
+    return svg_of(panels, name=name, label=f"{figure.title}. {shows}"), data_of(panels), note
+
+
+def _chart_script() -> tuple[str, str]:
+    """Return the style and the script of figures in a browser."""
+    names = f"{_LIBRARY}.min.css", f"{_LIBRARY}.iife.min.js", "charts.js"
+    css, library, script = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+    return css, library + script
 
 
 def _fit(value: Any) -> Any:

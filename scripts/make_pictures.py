@@ -18,12 +18,11 @@ from workloadkit.analysis.style import panels
 
 FOLDER = Path(__file__).parents[1] / "docs" / "_static"
 WIDTH, HEIGHT = 760, 900  # of a screenshot [pixel]
-#: Elements hidden in each screenshot (CSS): all but the findings, all but a section with figures.
-HIDDEN = ("section:not(#findings)", "header, nav, section:not(#cycles, #marginals)")
+SCREEN = 1400  # width of the first screen of a report
 COLOURS = 64
 
 
-def screenshot(page: Path, picture: Path) -> None:
+def screenshot(page: Path, picture: Path, width: int = WIDTH) -> None:
     """Write a screenshot of a page to `picture`."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
     if browser is None:
@@ -32,22 +31,17 @@ def screenshot(page: Path, picture: Path) -> None:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         options += ["--no-first-run", "--disable-background-networking", "--disable-sync"]
         options += ["--disable-component-update", f"--user-data-dir={profile}"]
-        options += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}"]
+        options += [f"--window-size={width},{HEIGHT}", f"--screenshot={picture}"]
         subprocess.run([browser, *options, page.as_uri()], check=True, capture_output=True)
 
 
 def picture_report(log: wk.Trace) -> None:
-    """Write report.png: two parts of the page, side by side."""
-    picture = Image.new("RGB", (WIDTH * len(HIDDEN), HEIGHT))
-    report = analysis.characterize(log).to_html()
+    """Write report.png: the first screen of the page."""
     with TemporaryDirectory() as folder:
         page, part = Path(folder) / "report.html", Path(folder) / "part.png"
-        for i, selector in enumerate(HIDDEN):
-            style = f"<style>{selector} {{display: none}}</style></head>"
-            page.write_text(report.replace("</head>", style), encoding="utf-8")
-            screenshot(page, part)
-            picture.paste(Image.open(part), (i * WIDTH, 0))
-    picture.quantize(COLOURS).save(FOLDER / "report.png", optimize=True)
+        page.write_text(analysis.characterize(log).to_html(), encoding="utf-8")
+        screenshot(page, part, SCREEN)
+        Image.open(part).quantize(COLOURS).save(FOLDER / "report.png", optimize=True)
 
 
 def picture_steps(log: wk.Trace) -> None:

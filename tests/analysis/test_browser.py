@@ -30,6 +30,7 @@ pytestmark = [
 PROBE = """
 <script>
 const found = [];
+for (const figure of document.querySelectorAll(".live")) figure.classList.remove("live");
 for (const svg of document.querySelectorAll("figure svg")) {
   const frame = svg.getBoundingClientRect();
   const title = svg.parentElement.querySelector("figcaption");
