@@ -217,7 +217,7 @@ class Report(Displayed):
             drawn=drawn,
             theme=style.THEME,
             script=Markup(SCRIPT),
-            charts=tuple(map(Markup, _chart_script())) if drawn else (),
+            charts=tuple(map(Markup, chart_script())) if drawn else (),
         )
 
     def save_tables(self, directory: str | Path) -> list[Path]:
@@ -322,7 +322,7 @@ def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
     return svg_of(panels, name=name, label=f"{figure.title}. {shows}"), data_of(panels), note
 
 
-def _chart_script() -> tuple[str, str]:
+def chart_script() -> tuple[str, str]:
     """Return the style and the script of figures in a browser."""
     names = f"{_LIBRARY}.min.css", f"{_LIBRARY}.iife.min.js", "charts.js"
     css, library, script = ((_TEMPLATES / name).read_text(encoding="utf-8") for name in names)

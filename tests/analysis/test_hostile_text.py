@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 import workloadkit as wk
 from tests.analysis.test_browser import BROWSER, look
+from tests.analysis.test_report import without_script
 from tests.data import needs_compiler
 from workloadkit import Header, Intake, Repair, analysis
 from workloadkit.analysis import style
@@ -23,7 +24,6 @@ from workloadkit.analysis.chart_forms import svg_of
 from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.load import overview
-from workloadkit.analysis.page import SCRIPT as PAGE_SCRIPT
 from workloadkit.analysis.page import Report
 from workloadkit.analysis.section import Section, Table
 from workloadkit.analysis.waits import summary as waits
@@ -79,7 +79,7 @@ class Seen(HTMLParser):
 
 def harmless(page):
     """Hold a page to be nothing but text and drawings; returns its text."""
-    seen = Seen(page.replace(PAGE_SCRIPT, "").replace("<script>\n</script>", "", 1))
+    seen = Seen(without_script(page))
     assert not seen.tags & {"script", "img", "iframe", "object", "embed", "b", "link", "base"}
     assert not [name for name, _ in seen.attributes if name.lower().startswith("on")]
     for name, value in seen.attributes:

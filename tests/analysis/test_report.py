@@ -16,7 +16,7 @@ from workloadkit.analysis import characterize, report, style
 from workloadkit.analysis import users as of_users
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.load import over_time, overview
-from workloadkit.analysis.page import SCRIPT, Report, each_named
+from workloadkit.analysis.page import SCRIPT, Report, chart_script, each_named
 from workloadkit.analysis.report import SECTIONS
 from workloadkit.analysis.section import SEED, Section
 from workloadkit.analysis.sessions import description
@@ -129,10 +129,16 @@ def test_sections_of_some_jobs_say_so(ordinary, monkeypatch):
 
 
 def without_script(page):
-    """Return the page without its own script, which occurs once."""
-    own = f"<script>\n{SCRIPT}</script>"
-    assert page.count(own) == 1
-    return page.replace(own, "")
+    """Return the page without its own scripts, which occur at most once, and data of figures."""
+    for text in (SCRIPT, chart_script()[1]):
+        own = f"<script>\n{text}</script>"
+        assert page.count(own) <= 1
+        page = page.replace(own, "")
+    data = re.compile(r'<script type="application/json">(.*?)</script>', flags=re.DOTALL)
+    for figure in data.findall(page):
+        assert "<" not in figure
+        json.loads(figure)
+    return data.sub("", page)
 
 
 class Page(HTMLParser):
