@@ -272,27 +272,26 @@ def _sizes(procs: NDArray[np.float64]) -> JobGroups:
     return JobGroups(code, names)
 
 
-def _month_edges(trace: Trace, last: float) -> NDArray[np.float64]:
-    submit = trace.column("submit")
+def _month_edges(trace: Trace) -> NDArray[np.float64]:
+    """Return the beginnings of the months from the first submission to the last end, and its end."""
+    submit, jobs = trace.column("submit"), accounted_jobs(trace)
+    last = float(np.fmax(jobs["end"].max(), submit[-1]))
     clock = Clock.between(trace.header, submit[0] - 31 * DAY, last + 31 * DAY)
     return periods(clock, submit[0], last, "month")
 
 
 def _months(trace: Trace) -> JobGroups:
     """Return the month of submission of each job, up to the month of the last end."""
-    submit = trace.column("submit")
-    last = max(float(submit[-1]), float(trace.end[trace.ran].max(initial=-np.inf)))
-    edges = _month_edges(trace, last)
+    edges = _month_edges(trace)
     clock = Clock.between(trace.header, edges[0], edges[-1])
     if clock.known:
         names = [f"{date:%Y-%m}" for date in clock.dates(edges[:-1])]
     else:
         names = [f"day {begin / DAY:,.0f}" for begin in edges[:-1]]
-    return JobGroups(interval_of(edges, submit), names)
+    return JobGroups(interval_of(edges, trace.column("submit")), names)
 
 
 def _spent_in_months(trace: Trace) -> dict[str, NDArray]:
     """Return what jobs spent in each month."""
-    jobs, executions = accounted_jobs(trace), accounted_executions(trace)
-    edges = _month_edges(trace, float(np.fmax(jobs["end"].max(), jobs["submit"].max())))
+    executions, edges = accounted_executions(trace), _month_edges(trace)
     return {name: hours_between(executions, counted, edges) for name, counted in SPENT.items()}

@@ -692,6 +692,16 @@ def test_a_job_submitted_at_the_begin_of_a_month_belongs_to_it():
     assert operations.usage(log, "month")["jobs"].to_dict() == {"2024-03": 1, "2024-04": 1}
 
 
+def test_months_reach_the_last_end_also_of_a_job_on_an_unknown_number_of_processors():
+    columns = {"submit": [0, 9], "wait": [0, 0], "run": [70 * DAY, 3600], "procs": [-1, 1]}
+    times = {name: [0.0, 9.0] for name in ("submit", "eligible", "start")}
+    sidecar = pd.DataFrame(times | {"end": [70.0 * DAY, 3609.0]})
+    log = replace(wk.Trace.from_columns(columns), sidecar=sidecar)
+    months = operations.usage(log, "month")
+    assert months["jobs"].tolist() == [2]
+    assert months["core_hours"].tolist() == [1]
+
+
 def test_a_series_leaves_out_what_ends_after_the_window():
     log = site([(0, 0, 0, 60, 1), (10 * HOUR, 0, 0, 60, 1)])
     time, ones = np.array([60.0, 10 * HOUR, 11 * HOUR]), np.ones(3)

@@ -1,12 +1,14 @@
 """Rows of text that the engine left out: why, and where."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from workloadkit.io.files import text_chunks
 from workloadkit.io.records import FILE_AT, Records
+from workloadkit.io.tables.declared import Table
 from workloadkit.io.tables.parts import Part
+from workloadkit.io.tables.rows import count_rows, lines_before, read_together
 
 _KINDS = {
     "MISSING COLUMNS": "too few columns",
@@ -18,8 +20,9 @@ _KINDS = {
 _HIDING = "UNQUOTED VALUE"  # one such row may contain all that follow it
 
 
-def count_rejects(con: Any, parts: Sequence[Part], records: Records) -> None:
-    """Count the rows of the parts that were left out, by reason."""
+def count_rejects(con: Any, table: Table, parts: Sequence[Part], records: Records) -> None:
+    """Count the rows of the parts that were left out, by reason; let the records know the lines."""
+    in_own_part = records.line_of = _in_own_part(con, table, parts)
     if not any(part.format == "csv" for part in parts):
         return
     number = {part.path: i for i, part in enumerate(parts)}
@@ -30,12 +33,31 @@ def count_rejects(con: Any, parts: Sequence[Part], records: Records) -> None:
     rejects = sorted((number[p] * FILE_AT + line, kind) for p, line, kind in found if p in number)
     # the engine does not number rows that it leaves out
     places = [place for place, _ in rejects]
-    records.line_of = partial(_line_of, places)
+    records.line_of = lambda place: _line_of(places, in_own_part(place))
     for place, kind in rejects:
         records.reject(_KINDS.get(kind, kind.lower()), place)
         hidden = _lines(parts[place // FILE_AT].path) - place % FILE_AT if kind == _HIDING else 0
         if hidden > 0:
             records.reject("lines after a quote that is never closed", place + 1, hidden)
+
+
+def _in_own_part(con: Any, table: Table, parts: Sequence[Part]) -> Callable[[int], int]:
+    """Return what gives the place in its part of a row numbered among those of several parts."""
+    groups = dict(read_together(parts))
+    rows_of = cache(lambda first: count_rows(con, table, groups[first]))  # only if a row is odd
+
+    def place_of(place: int) -> int:
+        first, row = divmod(place, FILE_AT)
+        group = groups.get(first, ())
+        if len(group) < 2 or group[0].format == "parquet":
+            return place
+        before, number = lines_before(group[0], table), 0
+        while number < len(group) - 1 and row - before > rows_of(first)[number]:
+            row -= rows_of(first)[number]
+            number += 1
+        return (first + number) * FILE_AT + row
+
+    return place_of
 
 
 def _line_of(rejects: Sequence[int], place: int) -> int:

@@ -1,7 +1,8 @@
 """SQL of the rows of a table: the columns of its parts, and expressions of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from workloadkit.io.records import FILE_AT
 from workloadkit.io.tables.declared import Table
@@ -25,48 +26,78 @@ def rows_of(table: Table, zone: str, parts: Sequence[Part], names: Sequence[str]
         types.setdefault(column, set()).add(kind)
     mixed = frozenset(column for column, of_parts in types.items() if len(of_parts) > 1)
     selects = []
-    for _, group in groupby(enumerate(parts), _read_together):
-        of_group = list(group)
-        first, part = of_group[0]
+    for first, group in read_together(parts):
+        part = group[0]
         columns = _typed_columns(part, names, zone, aware, mixed)
         if part.format == "frame":
             scan, place = FRAME, "_row"
         elif part.format == "parquet":
-            paths = ", ".join(text(each.path) for _, each in of_group)
-            scan = f"read_parquet([{paths}], file_row_number = true)"
+            scan = f"read_parquet([{_paths(group)}], file_row_number = true)"
             place = f"{first * FILE_AT + 1} + file_index * {FILE_AT} + file_row_number"
         else:
-            scan, skipped = _scan(part, table, names)
-            place = f"{first * FILE_AT + skipped} + row_number() OVER ()"
+            scan = _scan(group, table, names)
+            # the engine numbers the rows of all parts in a row: see `count_rows`
+            place = f"{first * FILE_AT + lines_before(part, table)} + row_number() OVER ()"
         selects.append(_selected(table, columns, scan, place))
     return " UNION ALL ".join(selects)
 
 
-def _read_together(numbered: tuple[int, Part]) -> tuple[object, ...]:
-    """Return what parts that are read together share; those of text are read one by one."""
-    number, part = numbered
-    alone = -1 if part.format == "parquet" else number
-    types = tuple(part.types.items())
-    return alone, part.columns, tuple(part.kinds.items()), types, tuple(part.keys.items())
+def read_together(parts: Sequence[Part]) -> Iterator[tuple[int, list[Part]]]:
+    """Yield the parts that one scan reads, with the number of the first.
+
+    A scan of each part would need some 30 MB for each, all at the same time.
+    """
+    first = 0
+    for _, group in groupby(parts, _alike):
+        alike = list(group)
+        yield first, alike
+        first += len(alike)
 
 
-def _scan(part: Part, table: Table, names: Sequence[str]) -> tuple[str, int]:
-    """Return the SQL that reads a part of text as it is, and the lines before its first row."""
+def _alike(part: Part) -> tuple[object, ...]:
+    """Return what parts that are read together have in common."""
+    given = (tuple(each.items()) for each in (part.kinds, part.types, part.keys))
+    return part.format, part.compression, part.is_lines, part.columns, *given
+
+
+def count_rows(con: Any, table: Table, group: Sequence[Part]) -> list[int]:
+    """Return the number of rows of each of some parts of text that are read together."""
+    scan = _scan(group, table, group[0].columns, counting=True)
+    sql = f"SELECT file_index, count(*) FROM {scan} GROUP BY ALL"
+    found = dict(con.execute(sql).fetchall())
+    return [found.get(i, 0) for i in range(len(group))]
+
+
+def lines_before(part: Part, table: Table) -> int:
+    """Return the number of lines before the first row of a part of text."""
+    return int(part.format == "csv" and not table.names)
+
+
+def _paths(parts: Iterable[Part]) -> str:
+    return ", ".join(text(part.path) for part in parts)
+
+
+def _scan(
+    parts: Sequence[Part], table: Table, names: Sequence[str], *, counting: bool = False
+) -> str:
+    """Return the SQL that reads parts of text as they are."""
+    part = parts[0]
     if part.format == "json":
         columns = ", ".join(
             f"{text(n)}: '{part.kinds.get(n, 'VARCHAR')}'" for n in names if n not in part.keys
         )
         given = f"auto_detect = false, columns = {{{columns}}}"
-        return f"read_json({text(part.path)}, {given}, {json_form(part)})", 0
+        return f"read_json([{_paths(parts)}], {given}, {json_form(part)})"
     columns = ", ".join(f"{text(n)}: 'VARCHAR'" for n in part.columns)
     null = ", ".join(map(text, table.null))
+    faulty = "ignore_errors = true" if counting else "store_rejects = true, rejects_limit = 0"
     return (
-        f"read_csv({text(part.path)}, auto_detect = false, delim = {text(table.delimiter)}, "
+        f"read_csv([{_paths(parts)}], auto_detect = false, delim = {text(table.delimiter)}, "
         f"quote = {text(table.quote)}, escape = {text(table.quote)}, "
         f"header = {str(not table.names).lower()}, columns = {{{columns}}}, "
         f"nullstr = [{null}], encoding = {text(table.encoding)}, "
-        f"compression = '{part.compression}', store_rejects = true, rejects_limit = 0)"
-    ), int(not table.names)
+        f"compression = '{part.compression}', {faulty})"
+    )
 
 
 def _selected(table: Table, columns: Mapping[str, str], scan: str, place: str) -> str:
