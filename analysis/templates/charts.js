@@ -75,7 +75,8 @@
       else marks.x.forEach((value, i) => {
         const ends = [x(value, left), y(marks.y[i], bottom), x(marks.x_to[i], right), y(marks.y_to[i], top)];
         if (marks.kind === "bars") {
-          ctx.fillRect(ends[0], ends[1], ends[2] - ends[0], ends[3] - ends[1]);
+          const [a, b] = [Math.round(ends[0]), Math.round(ends[2])]; // no seams between neighbours
+          ctx.fillRect(a, ends[1], b - a || 1, ends[3] - ends[1]);
           return;
         }
         ctx.strokeStyle = colour(marks.colours[i % marks.colours.length]);
@@ -123,7 +124,7 @@
     if (!values.length) return axis;
     return {...axis, log: true, toggled: true, range: [Math.min(...values), Math.max(...axis.range)], ticks: []};
   };
-  const show = (figure, panel, host, height, hidden, state) => {
+  const show = (figure, panel, host, height, hidden, state, letters) => {
     let axes = {x: panel.x, y: panel.y};
     if (state.flipped) axes.y = panel.y.log ? linear(panel.y) : logarithmic(panel.y, panel);
     const shown = {...panel, ...axes}, date = axes.x.form === "date", unit = date ? 86400 : 1;
@@ -135,7 +136,7 @@
       const made = {
         scale: key, side, stroke: css("--muted"), label: axis.label || undefined, labelSize: 16, labelGap: 0, labelFont: "12px sans-serif", font: "12px sans-serif",
         grid: {show: axis.grid, stroke: css("--grid"), width: 1}, ticks: {show: false}, gap: 4,
-        size: key === "x" ? 20 : 14 + 6.5 * Math.max(3, ...(axis.labelled ? ticks : []).map(tick => tick[1].length)),
+        size: key === "x" ? 20 : 14 + 6.5 * letters,
       };
       const seen = u => ticks.filter(([place]) => place * by >= u.scales[key].min * (1 - 1e-9) && place * by <= u.scales[key].max * (1 + 1e-9) + 1e-9);
       const own = u => axis.form === "names" || (!axis.toggled && (u.scales[key].min === (key === "x" ? low : ends(axis)[0]) || seen(u).length > 2) && !(date && zoomed(u)));
@@ -186,6 +187,7 @@
     legend.className = "legend";
     tools.className = "tools";
     let charts = [];
+    const letters = i => Math.max(3, ...rows.flatMap(row => row[i]?.y.labelled ? row[i].y.ticks.map(tick => tick[1].length) : []));
     const build = () => {
       charts.forEach(chart => chart.u.destroy());
       box.textContent = "";
@@ -195,7 +197,7 @@
         line.style.cssText = `display:grid;grid-template-columns:repeat(${row.length},minmax(0,1fr))`;
         box.append(line);
         const hosts = row.map(() => line.appendChild(document.createElement("div")));
-        return row.map((panel, i) => show(figure, panel, hosts[i], height, hidden, state));
+        return row.map((panel, i) => show(figure, panel, hosts[i], height, hidden, state, letters(i)));
       });
     };
     const entries = panels.flatMap(panel => panel.legend);
