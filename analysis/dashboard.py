@@ -241,7 +241,7 @@ def _waits(trace: Trace) -> HeatMap | None:
         return None
     table["row"] = np.searchsorted([*_TIMES.values()], table["time"], side="left")
     sizes = np.ceil(np.log2(np.maximum(table["procs"], 1)))
-    step = 1 + int(sizes.max()) // 7  # at most seven columns
+    step = 1 + int(sizes.max()) // 5  # at most five columns
     table["column"] = (sizes // step).astype(int)
     cells = table.groupby(["row", "column"])["wait"].agg(["size", "median"])
     cells = cells[cells["size"] >= _FEWEST_OF_CELL]

@@ -1,0 +1,76 @@
+"""The first screen of a report."""
+
+import numpy as np
+import pytest
+
+from workloadkit import Header, Trace
+from workloadkit.analysis.dashboard import dashboard
+
+DAY = 86400
+
+
+@pytest.fixture
+def weeks(rng):
+    n = 400
+    columns = {
+        "submit": np.sort(rng.integers(0, 28 * DAY, n)),
+        "wait": rng.integers(0, 9000, n),
+        "run": rng.integers(1, 9000, n),
+        "procs": rng.integers(1, 9, n),
+        "user": rng.integers(1, 12, n),
+        "status": rng.integers(0, 2, n),
+        "requested_time": np.full(n, 10_000),
+    }
+    return Trace.from_columns(columns, header=Header(("; MaxProcs: 16",)))
+
+
+def test_each_part_agrees_with_its_definition(weeks):
+    board = dashboard(weeks, weeks, ())
+    numbers = {one.meaning: one.value for one in board.numbers}
+    assert numbers["jobs in the log"] == "400"
+    assert numbers["users who submitted them"] == "11"
+    week, waits = board.maps
+    assert [len(cells) for _, cells in week.rows] == [24] * 7
+    procs, wait = weeks.column("procs"), weeks.column("wait")
+    [(name, cells)] = waits.rows
+    assert (name, waits.columns) == ("≤ 4 h", ("≤ 1", "≤ 2", "≤ 4", "≤ 8"))
+    for cell, (low, high) in zip(cells, ((1, 1), (2, 2), (3, 4), (5, 8)), strict=True):
+        of_cell = wait[(procs >= low) & (procs <= high)]
+        assert f"of {of_cell.size} jobs" in cell.words
+    used, outcome = board.bars
+    assert len(used.bars) == 7
+    assert sum(bar.share for bar in used.bars) == pytest.approx(1)
+    hours = weeks.column("run") * procs
+    failed = {bar.name: bar.share for bar in outcome.bars}["failed"]
+    assert failed == pytest.approx(hours[weeks.column("status") == 0].sum() / hours.sum())
+
+
+def test_load_and_queue_are_means_over_the_window(weeks):
+    [figure] = dashboard(weeks, weeks, ()).figures
+    seconds = (figure.data["end"] - figure.data["begin"]).to_numpy()
+    inside = weeks.column("submit") + weeks.column("wait") <= figure.data["end"].iloc[-1]
+    waited = float((figure.data["waiting"] * seconds).sum())
+    assert waited >= weeks.column("wait")[inside].sum()
+    assert waited <= weeks.column("wait").sum() + 1e-6
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_few_jobs_are_shown_each(n):
+    few = Trace.from_columns({"submit": np.arange(n) * 60, "run": np.full(n, 90)})
+    board = dashboard(few, few, ())
+    assert board.jobs is not None
+    assert len(board.jobs) == n
+    assert [figure.name for figure in board.figures] == ["jobs"]
+    assert not board.maps
+    assert "need 20 jobs or more" in board.missing[0]
+
+
+def test_jobs_that_never_ran_are_no_obstacle():
+    never = Trace.from_columns({"submit": [0, 5], "user": [3, -1]})
+    board = dashboard(never, never, ())
+    assert [figure.plot(figure.data) is not None for figure in board.figures] == [True]
+
+
+def test_what_is_not_shown_is_said(weeks):
+    short = weeks.take(np.flatnonzero(weeks.column("submit") < 5 * DAY))
+    assert "The week needs a log of 7 days or more." in dashboard(short, short, ()).missing
