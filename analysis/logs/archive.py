@@ -264,14 +264,15 @@ def _finding(place: ArchiveComparison) -> str:
     """Name the measures in which a log is outside of the range of the others."""
     table = place.table
     outside = {
-        "Lower": table.index[table["value"] < table["least"]],
-        "Higher": table.index[table["value"] > table["greatest"]],
+        "lower": table.index[table["value"] < table["least"]],
+        "higher": table.index[table["value"] > table["greatest"]],
     }
     said = []
-    for words, found in outside.items():
-        titles = [MEASURES[str(name)][0] for name in found]
+    for words, names in outside.items():
+        titles = [MEASURES[str(name)][0] for name in names]
         if titles:
             more = f" and {plural(len(titles) - _NAMED, 'more measure')}"
             named = ", ".join(titles[:_NAMED]) + (more if len(titles) > _NAMED else "")
-            said.append(f"{words} than in all logs of the archive: {named}.")
-    return " ".join(said) or "In all measures within the range of the logs of the archive."
+            said.append(f"{words} than in all logs of the archive: {named}")
+    found = "; ".join(said) or "in all measures within the range of the logs of the archive"
+    return f"{found[0].upper()}{found[1:]}."

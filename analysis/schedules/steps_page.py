@@ -10,7 +10,8 @@ from workloadkit.analysis import style
 from workloadkit.analysis.formats import duration, printable
 from workloadkit.analysis.schedules.gantt_charts import gantt
 from workloadkit.errors import plural
-from workloadkit.simulation.explained import ExplainedSchedule, Step
+from workloadkit.simulation.explained import ExplainedSchedule
+from workloadkit.simulation.plain.decisions import Step
 
 _MARGIN = 0.2  # of the time axis behind the last end, for reservations
 _CLOSE = 2.0  # per cent of the chart within which reserved starts are one mark

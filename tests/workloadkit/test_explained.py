@@ -12,7 +12,7 @@ from tests.workloadkit.test_engines_agree import MACHINE, as_trace, logs, whole
 from workloadkit.analysis.schedules import steps_page
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.simulation.engine import Scheduler
-from workloadkit.simulation.explained import SENTENCES
+from workloadkit.simulation.plain.decisions import SENTENCES
 
 REASONED = (
     *("fcfs", "easy", "sjf", "largest", "easy:spare=none", "easy:backfill=sjf", "saf", "wfp3"),

@@ -223,7 +223,7 @@ class Scheduler(Participant):
         Parameters
         ----------
         rule : str
-            A key of `workloadkit.simulation.explained.SENTENCES`, or a sentence.
+            A key of `workloadkit.simulation.plain.decisions.SENTENCES`, or a sentence.
         job : JobView
         **values
             What the rule compares: times [s], processors, and jobs.
