@@ -30,7 +30,7 @@ from plant_faults import ROOT
 ERROR = 1.01
 ENOUGH = 0.95
 #: CPU time of the tests of one error. [s]
-PATIENCE = 10.0
+PATIENCE = 15.0
 
 #: Values of chains, for each class of models, in a second.
 FIRST = "test_exact_values.py"

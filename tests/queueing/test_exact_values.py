@@ -263,7 +263,11 @@ def of_identities():
             yield quad(model.sf, 0, np.inf, (job,))[0], model.moment(1, job)
             square = quad(lambda t, m=model, j=job: 2 * t * m.sf(t, j), 0, np.inf)[0]
             yield model.moment(2, job), square
-            yield model.moments(job)["variance"], square - model.moment(1, job) ** 2
+            mean, variance = model.moment(1, job), square - model.moment(1, job) ** 2
+            yield model.moments(job)["variance"], variance
+            cube = quad(lambda t, m=model, j=job: 3 * t * t * m.sf(t, j), 0, np.inf)[0]
+            third = cube - 3 * mean * variance - mean**3
+            yield model.moments(job)["skewness"], third / variance**1.5
             yield model.sf(model.ppf(0.9, job), job), 0.1
             if solve is not queueing.reopen and solve is not queueing.mminf:
                 yield quad(model.wait_sf, 0, np.inf, (job,))[0], model.moment(1, job) - at["S"]
