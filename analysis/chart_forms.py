@@ -30,7 +30,7 @@ class _Frame:
         self.right -= max(0.0, _LETTER * len(last[1]) / 2 - (1 - share) * (right - self.left))
         self.legend = list(_rows(chart.legend, right - self.left))
         self.top = top + 6 + _LINE * len(self.legend)
-        self.bottom = bottom - 15 - (_LINE if chart.x.label else 0)
+        self.bottom = bottom - 18 - (_LINE if chart.x.label else 0)
         self.chart = chart
 
     def x(self, values: ArrayLike) -> NDArray[np.float64]:
@@ -149,13 +149,18 @@ def _axes(frame: _Frame) -> Iterator[str]:
         'fill="none" stroke="var(--muted)" stroke-width=".6"/>'
     )
     across += frame.x([place for place, _ in chart.x.between]).tolist()
-    for x, (_, text) in zip(across, chart.x.ticks + chart.x.between, strict=True):
-        yield _text(x, bottom + 12, text, "middle")
+    labels = [text for _, text in chart.x.ticks + chart.x.between]
+    free = -np.inf  # a label that would touch the one before it is left out
+    for x, text in sorted(zip(across, labels, strict=True)):
+        half = _LETTER * len(text) / 2 + 1
+        if text and x - half >= free:
+            free = x + half
+            yield _text(x, bottom + 15, text, "middle")
     if chart.y.labelled:
         for y, (_, text) in zip(up, chart.y.ticks, strict=True):
-            yield _text(left - 4, y + 3.5, text, "end")
+            yield _text(left - 4, y + 3, text, "end")
     if chart.x.label:
-        yield _text((left + frame.right) / 2, bottom + 12 + _LINE, chart.x.label, "middle")
+        yield _text((left + frame.right) / 2, bottom + 15 + _LINE, chart.x.label, "middle")
     if chart.y.label:
         x = left - _labels_width(chart) + _LINE - 2
         middle = (frame.top + bottom) / 2

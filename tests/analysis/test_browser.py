@@ -34,7 +34,7 @@ for (const figure of document.querySelectorAll(".live")) figure.classList.remove
 for (const svg of document.querySelectorAll("figure svg")) {
   const frame = svg.getBoundingClientRect();
   const title = svg.parentElement.querySelector("figcaption");
-  const name = svg.closest("section").id + ", " + title.textContent;
+  const name = svg.closest("figure").id + ", " + title.textContent;
   const boxes = [...svg.querySelectorAll("text")]
     .filter(text => text.textContent.trim())
     .map(text => [text.textContent.trim(), text.getBoundingClientRect()]);
