@@ -273,7 +273,7 @@ def _sizes(procs: NDArray[np.float64]) -> JobGroups:
 
 
 def _month_edges(trace: Trace) -> NDArray[np.float64]:
-    """Return the beginnings of the months from the first submission to the last end, and its end."""
+    """Return the edges of the months from the first submission to the last end."""
     submit, jobs = trace.column("submit"), accounted_jobs(trace)
     last = float(np.fmax(jobs["end"].max(), submit[-1]))
     clock = Clock.between(trace.header, submit[0] - 31 * DAY, last + 31 * DAY)

@@ -1,14 +1,14 @@
 """How fast a table becomes a log, next to a query of the engine that writes the same columns.
 
 Times are those of the processors, of all threads.
-`python -m tests.benchmarks.tables 44000000` measures a long table.
+`python -m tests.benchmarks.tables 44000000 .tsv.gz` measures a long table in this form.
 """
 
 import gzip
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from workloadkit.io.tables import convert_table
 from workloadkit.io.tables.engine import MEMORY
 
 N_ROWS = 1_000_000
+FORMS = (".parquet", ".tsv", ".tsv.gz", ".tsv.zst")
 GOAL = 1.3  # times the query
 _OF_PART = 1_000_000
 _OTHERS = 9  # columns that the mapping does not use
@@ -133,9 +134,9 @@ def query(folder: Path, suffix: str, out: Path) -> None:
     con.close()
 
 
-def rows(n_rows: int = N_ROWS) -> Iterator[Row]:
+def rows(n_rows: int = N_ROWS, forms: Sequence[str] = FORMS) -> Iterator[Row]:
     """Time and memory of a table in Parquet and in text, compressed or not."""
-    for suffix in (".parquet", ".tsv", ".tsv.gz", ".tsv.zst"):
+    for suffix in forms:
         mapping = MAPPING if suffix == ".parquet" else _TSV
         with tempfile.TemporaryDirectory() as name:
             folder, log = Path(name) / "table", Path(name) / "log.wkt.parquet"
@@ -173,5 +174,5 @@ def _check(log: Path, truth: Truth) -> None:
 
 
 if __name__ == "__main__":
-    for row in rows(int(sys.argv[1])):
+    for row in rows(int(sys.argv[1]), sys.argv[2:] or FORMS):
         print(row, flush=True)

@@ -417,7 +417,7 @@ def test_a_quote_that_is_never_closed_hides_no_row(tmp_path):
 def test_text_in_another_encoding_is_left_out(tmp_path):
     intake = read(tmp_path, b"a,b,c\n1,2,3\n4,\xff,6\n7,8,9\n", SECONDS).intake
     assert (intake.jobs, intake.left_out[0].first_line) == (2, 3)
-    assert intake.left_out[0].kind == "not text in the encoding of the table"
+    assert intake.left_out[0].kind == "not text in utf-8 (encoding, in [source])"
 
 
 def test_control_characters_of_words_are_escaped(tmp_path):

@@ -76,6 +76,7 @@ def query_of(
     used, of_joined = _used(con, mapping)
     for key, found in used.items():
         _check_there(mapping, key, found, source, parts)
+    _check_there(mapping, "source.numbers", set(map(Use, source.numbers)), source, parts)
     names = sorted({use.column for found in used.values() for use in found})
     differing = _check_types(mapping, used, parts)
     _check_formats(con, mapping)

@@ -59,6 +59,7 @@ class Batches:
         self._odd_states: Counter[str] = Counter()
         self._n_odd: Counter[str] = Counter()
         self._n_jobs = 0
+        self._never_known: dict[str, int] = {}  # fields, and the place of the first job
         self._last: tuple[float, NDArray[np.uint64]] = np.nan, np.empty(0, np.uint64)
 
     def read(self, con: Any) -> Iterator[int]:
@@ -71,7 +72,9 @@ class Batches:
         self._check_understood()
 
     def _check_understood(self) -> None:
-        """Refuse a mapping by which no value of a time is understood."""
+        """Refuse a mapping by which no value of a time is understood; note what is never known."""
+        for name, place in self._never_known.items():
+            self.records.note(f"{name} is unknown in all jobs", place, self._n_jobs)
         for name in (*TIMES, "run", "wait"):
             if self._n_odd[name] == self._n_jobs > 0:
                 why = f"the value of no job is understood ({self._n_jobs:,} jobs)"
@@ -163,6 +166,7 @@ class Batches:
                 given[name] = _words(batch, name)
             else:
                 given[name] = _number(batch, name)
+        self._note_known(given, places)
         for name in TIMES:
             if name in given:
                 given[name] = self._since(given[name])
@@ -177,6 +181,22 @@ class Batches:
         given.pop("wait", None)
         self.columns = tuple(f.name for f in RECORD_FIELDS if f.name in given or f.name == "place")
         self.records.extend(places.size, place=places, **given)
+
+    def _note_known(self, given: Mapping[str, Any], places: NDArray[np.int64]) -> None:
+        """Find the expressions that give no job a value so far; a column may well be empty."""
+        if self._n_jobs == places.size:  # the first jobs
+            made = [name for name in given if not _COLUMN.fullmatch(self.mapping.fields[name].sql)]
+            self._never_known = dict.fromkeys(made, int(places.min()))
+        for name in [*self._never_known]:
+            column = given[name]
+            if isinstance(column, Words):
+                is_known = any(column.words)
+            elif isinstance(column, np.ndarray):
+                is_known = not np.isnan(column).all()
+            else:
+                is_known = any(column.unique().to_pylist())
+            if is_known:
+                del self._never_known[name]
 
     def _note_odd(self, batch: Any, places: NDArray[np.int64]) -> None:
         odd = _whole(batch, "_odd")
@@ -212,7 +232,11 @@ class Batches:
         end = np.where(np.isnan(end), start + lasted, end)
         derived = end - start - np.nan_to_num(given.get("suspended", unknown))
         kind = "run time differs from end - start: the given one is used"
-        self._note(kind, np.abs(derived - lasted) > _TOLERANCE, places)
+        differs = np.abs(derived - lasted) > _TOLERANCE
+        if differs.any():
+            first = np.flatnonzero(differs)[np.argmin(places[differs])]
+            example = f"{lasted[first]:,g} s instead of {derived[first]:,g} s"
+            self.records.note(kind, int(places[first]), int(differs.sum()), example)
         self._note("end before start", end < start, places)
         run = np.where(np.isnan(lasted), derived, lasted)
         if not {"start", "wait", "end"} & given.keys() and "run" in given:
@@ -292,6 +316,7 @@ class Batches:
         return {"status": status, "state": Words(state.codes, [word for _, word in known])}
 
 
+_COLUMN = re.compile(r'\w+|"[^"]+"')
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?([kmgtp]?)(i?b?)([nc]?)", re.ASCII | re.IGNORECASE)
 
 

@@ -14,7 +14,7 @@ _KINDS = {
     "MISSING COLUMNS": "too few columns",
     "TOO MANY COLUMNS": "too many columns",
     "UNQUOTED VALUE": "a quote that is never closed",
-    "INVALID ENCODING": "not text in the encoding of the table",
+    "INVALID ENCODING": "not text in {encoding} (encoding, in [source])",
     "LINE SIZE OVER MAXIMUM": "a line of more than 2 MB",
 }
 _HIDING = "UNQUOTED VALUE"  # one such row may contain all that follow it
@@ -35,7 +35,7 @@ def count_rejects(con: Any, table: Table, parts: Sequence[Part], records: Record
     places = [place for place, _ in rejects]
     records.line_of = lambda place: _line_of(places, in_own_part(place))
     for place, kind in rejects:
-        records.reject(_KINDS.get(kind, kind.lower()), place)
+        records.reject(_KINDS.get(kind, kind.lower()).format(encoding=table.encoding), place)
         hidden = _lines(parts[place // FILE_AT].path) - place % FILE_AT if kind == _HIDING else 0
         if hidden > 0:
             records.reject("lines after a quote that is never closed", place + 1, hidden)
