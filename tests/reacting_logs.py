@@ -9,7 +9,7 @@ import workloadkit as wk
 from tests.data import trace_path
 from tests.oracles.reacting import DAY, WEEK, Wall
 from tests.oracles.resampling import Calendar
-from tests.small_logs import known
+from tests.small_logs import head_of, known
 
 #: Zones with second 0: three days before clocks are changed, and three hours before.
 ZONES = (
@@ -121,8 +121,8 @@ def whole(time):
 @cache
 def real(name, n, skip=0):
     """Some jobs of a real log, as a trace."""
-    trace = wk.read_swf(trace_path(name))
-    return trace.take(range(skip, min(skip + n, trace.n_jobs)))
+    trace = head_of(trace_path(name), skip + n)
+    return trace.take(range(skip, trace.n_jobs))
 
 
 @cache

@@ -114,8 +114,7 @@ def as_read(trace):
 
 def first_jobs(name, n=500):
     """The first `n` jobs of the real log `name`, as dicts and as a trace."""
-    whole = read(trace_path(name))
-    trace = whole.take(range(min(n, whole.n_jobs)))
+    trace = head_of(trace_path(name), n)
     return jobs_of(trace), trace
 
 

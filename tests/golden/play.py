@@ -2,7 +2,9 @@
 
 import hashlib
 import warnings
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,10 @@ import numpy as np
 import workloadkit as wk
 from tests.data import DATA
 from tests.golden.cases import GENETIC, HEAVY, KTH, MACHINES, TENTHS, Case
+from tests.small_logs import head_of
 
 #: Characters of a SHA-256 that are kept.
 LENGTH = 16
-
-#: Jobs of a log that are kept in memory, unless all are simulated.
-_LONGEST = 2000
 
 #: Sizes and run times of synthetic jobs, drawn together. [processors, s]
 _SIZES = (1, 1, 2, 3, 4, 8, 8, 16, 30, 50)
@@ -101,14 +101,16 @@ def _with_utilities(log: str, n_jobs: int | None) -> wk.Trace:
 def _head(log: str, n_jobs: int) -> wk.Trace:
     if log == TENTHS:
         return _with_tenths(_head(KTH, n_jobs))
-    if n_jobs < _LONGEST:
-        return _head(log, _LONGEST).take(np.arange(n_jobs))
-    return _whole.__wrapped__(log).take(np.arange(n_jobs))
+    return replace(head_of(_path(log), n_jobs), name=_path(log).name)
 
 
 @cache
 def _whole(log: str) -> wk.Trace:
-    return wk.read_swf(DATA / "traces" / f"{log}.swf.gz")
+    return wk.read_swf(_path(log))
+
+
+def _path(log: str) -> Path:
+    return DATA / "traces" / f"{log}.swf.gz"
 
 
 def _with_tenths(trace: wk.Trace) -> wk.Trace:

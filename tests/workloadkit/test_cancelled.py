@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import workloadkit as wk
 from tests.both_engines import ENGINES
 from tests.compiled import decimals
-from tests.data import COMPILES, FIRST_JOBS, TRACES, needs_traces, trace_path
+from tests.data import COMPILES, TRACES, needs_traces, trace_path
 from tests.oracles import cancelled as oracle
+from tests.small_logs import head_of
 from workloadkit.errors import ParameterError
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
@@ -441,8 +442,7 @@ def test_where_they_cannot_be_kept():
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
 def test_the_first_jobs_of_each_log(path):
-    log = wk.read_log(path)
-    log = log.take(np.arange(min(FIRST_JOBS, log.n_jobs)))
+    log = head_of(path)
     log = log.select(log.column("run") != 0)
     machine = log.header.procs or int(log.used_procs.max())
     for policy in ("easy", "fcfs"):

@@ -21,6 +21,7 @@ from tests.data import (
 )
 from tests.oracles import nodes as by_definition
 from tests.oracles import partitions
+from tests.small_logs import head_of
 from workloadkit.errors import WorkloadWarning
 from workloadkit.machine.description import MachineDescription, NodeType, Partition
 from workloadkit.simulation.machine.shapes import PLACEMENTS
@@ -55,8 +56,7 @@ def nodes(count, cores, **more):
 
 def first_jobs(path):
     """The first jobs of a log that fit its machine."""
-    with warnings.catch_warnings(action="ignore"):
-        trace = wk.read_swf(path)
+    trace = head_of(path, 2 * FIRST_JOBS)
     needed = np.fmax(trace.column("requested_procs"), trace.used_procs)
     chosen = np.flatnonzero((needed <= trace.header.procs) & trace.ran)[:FIRST_JOBS]
     return trace.take(chosen)

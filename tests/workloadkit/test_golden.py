@@ -8,7 +8,7 @@ import pytest
 from tests.both_engines import in_turn
 from tests.compiled import outages_every_day
 from tests.data import needs_compiler, needs_traces, trace_path
-from tests.golden.cases import ENGINES, MACHINES, POLICIES, TENTHS, Case, all_cases, sample
+from tests.golden.cases import ENGINES, MACHINES, POLICIES, TENTHS, WEEKLY, Case, all_cases, sample
 from tests.golden.digests import differences, read
 from tests.golden.play import play
 
@@ -17,6 +17,9 @@ REACTING = ("fcfs", "easy")
 
 #: Users who react, of a log and without one.
 REACT = tuple(dict.fromkeys(case.users for case in all_cases().values() if case.users != "open"))
+
+#: Policies that plan by weeks, of which `make test-all` plays whole logs.
+WHOLE_WEEKS = ("multi-queue", "self-adaptive:threshold=1")
 
 #: Policies of which `make test` compiles the kernels.
 COMPILED = ("fcfs", "easy", "conservative", "creasy")
@@ -89,7 +92,9 @@ def test_the_matrix_gives_the_same_schedules(policy, engine):
 
 @cache
 def _has_its_turn(case):
-    """Whether `make test-all` compiles the kernels of a case."""
+    """Whether `make test-all` plays a case: the others take minutes."""
+    if case.jobs == "all jobs" and case.policy in WEEKLY:
+        return case.policy in WHOLE_WEEKS
     return case.users == "open" or (case.policy, case.users) in in_turn(POLICIES, REACT, step=8)
 
 

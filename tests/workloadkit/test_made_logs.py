@@ -13,7 +13,8 @@ import pytest
 import workloadkit as wk
 from tests.both_engines import daily
 from tests.commands import program, run_command
-from tests.data import FIRST_JOBS, TRACES, needs_traces
+from tests.data import TRACES, needs_traces
+from tests.small_logs import head_of
 from workloadkit.following import follow_run
 from workloadkit.record_fields import SIDECAR_FIELDS
 from workloadkit.simulation.workload.scaling import scaled_log
@@ -140,8 +141,7 @@ def first_jobs(path):
     """The first jobs of a log, with the counts of its header."""
     if path is None:
         return checkpointed()
-    log = wk.read_swf(path)
-    log = log.take(np.arange(min(FIRST_JOBS, log.n_jobs)))
+    log = head_of(path)
     header = log.header.with_jobs(log.n_jobs, log.n_bursts, EndTime=float(np.nanmax(log.end)))
     return replace(log, header=header)
 

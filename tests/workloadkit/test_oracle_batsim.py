@@ -14,7 +14,7 @@ import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from tests.examples import examples
 from tests.oracles import batsim as oracle
-from tests.small_logs import logs, trace_of
+from tests.small_logs import head_of, logs, trace_of
 
 
 @st.composite
@@ -114,18 +114,13 @@ def test_there_and_back(jobs, tmp_path_factory):
         check(trace, tmp_path_factory.mktemp("batsim"))
 
 
-def first_jobs(path, n_jobs):
-    trace = quietly(wk.read_swf, path)
-    return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
-
-
 @needs_traces
 def test_a_real_log_there_and_back(tmp_path):
-    check(first_jobs(trace_path("SDSC-SP2-1998-4.2-cln"), 500), tmp_path)
+    check(head_of(trace_path("SDSC-SP2-1998-4.2-cln"), 500), tmp_path)
 
 
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
 def test_each_real_log_there_and_back(path, tmp_path):
-    check(first_jobs(path, 2000), tmp_path)
+    check(head_of(path, 2000), tmp_path)

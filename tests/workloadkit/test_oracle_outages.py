@@ -8,6 +8,7 @@ import pytest
 import workloadkit as wk
 from tests.data import TRACES, needs_traces, trace_path
 from tests.oracles import machine_state as oracle
+from tests.small_logs import head_of
 
 
 def jobs_of(trace):
@@ -55,23 +56,16 @@ def hold(trace, procs=None):
     return found
 
 
-def first_jobs(path, n_jobs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", wk.WorkloadWarning)
-        trace = wk.read_swf(path)
-    return trace.take(np.arange(min(n_jobs, trace.n_jobs)))
-
-
 @needs_traces
 def test_claims_about_a_real_log_are_true():
-    hold(first_jobs(trace_path("KTH-SP2-1996-2"), 500))
+    hold(head_of(trace_path("KTH-SP2-1996-2"), 500))
 
 
 @pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
 def test_claims_about_each_real_log_are_true(path):
-    hold(first_jobs(path, 5000))
+    hold(head_of(path, 5000))
 
 
 def made(rng, down, n_jobs=1200):

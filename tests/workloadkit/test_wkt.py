@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 
 from tests.data import TRACES, format_path
-from tests.small_logs import as_read, logs, trace_of, valued
-from workloadkit import FormatError, Header, Trace, WorkloadError, read_log, read_swf, write_swf
+from tests.small_logs import as_read, head_of, logs, trace_of, valued
+from workloadkit import FormatError, Header, Trace, WorkloadError, read_log, write_swf
 from workloadkit import read_wkt as read
 from workloadkit import write_wkt as write
 from workloadkit.fields import FIELDS
@@ -57,9 +57,10 @@ def test_so_are_bursts_and_utility_functions(tmp_path_factory, jobs):
     assert_equal(again(trace, tmp_path_factory.getbasetemp()), trace)
 
 
+@pytest.mark.parametrize("n_jobs", [5000, pytest.param(10**9, marks=pytest.mark.slow, id="all")])
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
-def test_real_logs_keep_their_identity_in_15_bytes_a_job(path, tmp_path):
-    trace = read_swf(path)
+def test_real_logs_keep_their_identity_in_15_bytes_a_job(path, n_jobs, tmp_path):
+    trace = head_of(path, n_jobs)
     found = again(trace, tmp_path)
     assert_equal(found, trace)
     assert (found.identity, found.name) == (trace.identity, NAME)

@@ -204,7 +204,7 @@ def _clock_of(schedule: Schedule) -> Callable[[float], str]:
 
     def when(time: float) -> str:
         if not clock.known or not np.isfinite(time):
-            return f"{time:,} s" if time == int(time) else f"{time:,.2f} s"
+            return f"{time:,.0f} s" if time == np.rint(time) else f"{time:,.2f} s"
         (date,) = clock.dates([time])
         return f"{date:%H:%M:%S}" if last - first < DAY else f"{date:%Y-%m-%d %H:%M:%S}"
 
