@@ -128,7 +128,7 @@ def head_of(path, n_jobs=FIRST_JOBS):
             left -= not line.startswith(b";")
             if not left:
                 break
-    return wk.read_swf(io.BytesIO(b"".join(lines)))
+    return replace(wk.read_swf(io.BytesIO(b"".join(lines))), name=path.name)
 
 
 def size_of(trace):

@@ -2,7 +2,6 @@
 
 import hashlib
 import warnings
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -101,7 +100,7 @@ def _with_utilities(log: str, n_jobs: int | None) -> wk.Trace:
 def _head(log: str, n_jobs: int) -> wk.Trace:
     if log == TENTHS:
         return _with_tenths(_head(KTH, n_jobs))
-    return replace(head_of(_path(log), n_jobs), name=_path(log).name)
+    return head_of(_path(log), n_jobs)
 
 
 @cache
