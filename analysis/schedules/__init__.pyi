@@ -7,6 +7,7 @@ from .comparison_plots import plot_objective as plot_objective
 from .comparison_plots import plot_queue_lengths as plot_queue_lengths
 from .comparison_plots import plot_sweep as plot_sweep
 from .comparison_plots import plot_sweeps as plot_sweeps
+from .explained import steps_page as steps_page
 from .gantt_charts import gantt as gantt
 from .gantt_charts import plot_gantt as plot_gantt
 from .measures import busiest_week as busiest_week
@@ -29,6 +30,5 @@ from .productivity import plot_weekly_cycles as plot_weekly_cycles
 from .relative_slowdown import SlowdownRatio as SlowdownRatio
 from .relative_slowdown import plot_slowdown_ratio as plot_slowdown_ratio
 from .relative_slowdown import slowdown_ratio as slowdown_ratio
-from .steps_page import steps_page as steps_page
 from .use_of_machine import MachineUse as MachineUse
 from .use_of_machine import machine_use as machine_use

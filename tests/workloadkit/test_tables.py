@@ -414,6 +414,11 @@ def test_a_quote_that_is_never_closed_hides_no_row(tmp_path):
     assert [(r.count, r.first_line) for r in intake.left_out] == [(2, 4), (1, 3)]
 
 
+def test_an_encoding_is_one_that_the_engine_reads(tmp_path):
+    with pytest.raises(wk.ParameterError, match="encoding is 'cp1252'.*latin-1"):
+        read(tmp_path, "a,b,c\n1,2,3\n", SECONDS | {"source": {"encoding": "cp1252"}})
+
+
 def test_text_in_another_encoding_is_left_out(tmp_path):
     intake = read(tmp_path, b"a,b,c\n1,2,3\n4,\xff,6\n7,8,9\n", SECONDS).intake
     assert (intake.jobs, intake.left_out[0].first_line) == (2, 3)

@@ -16,7 +16,13 @@ from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workloadkit.errors import FormatError, MissingFileError, ParameterError, quoted
+from workloadkit.errors import (
+    FormatError,
+    MissingFileError,
+    ParameterError,
+    check_choice,
+    quoted,
+)
 from workloadkit.io.files import exists, is_file, is_folder, text_chunks
 from workloadkit.io.strict_json import read_json_file
 from workloadkit.io.tables.declared import Table, TableMapping
@@ -27,6 +33,7 @@ _FORMATS = {
 }  # fmt: skip
 _ENDINGS = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tar", ".tgz")
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "", b"\xfd7zXZ\0": ""}
+_ENCODINGS = ("utf-8", "utf-16", "latin-1")  # that the engine reads
 _LONGEST_HEADER = 1 << 20  # [bytes]
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 _LARGEST_DOCUMENT = 1 << 31  # of JSON with a path to the records [bytes]
@@ -269,17 +276,13 @@ def _begins_array(path: str) -> bool:
 
 def _csv_columns(part: Part, table: Table) -> tuple[str, ...]:
     """Return the names of the columns; a file without them must have as many as there are names."""
+    check_choice("encoding", table.encoding, _ENCODINGS)
     head = b""
     for chunk in text_chunks(part.path, size=1 << 14, binary=True):
         head += chunk
         if b"\n" in head or len(head) > _LONGEST_HEADER:
             break
-    try:
-        line = head.decode(table.encoding, "replace").removeprefix("\ufeff").splitlines()[:1]
-    except LookupError:
-        raise ParameterError(
-            "encoding", f"is {quoted(table.encoding)}, which is not known"
-        ) from None
+    line = head.decode(table.encoding, "replace").removeprefix("\ufeff").splitlines()[:1]
     if not line or not line[0]:
         raise FormatError(part.name, "is empty")
     if len(table.delimiter) == 1:
