@@ -12,7 +12,7 @@ from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
 from workloadkit.settings import Simulate
-from workloadkit.settings.simulation import Engine
+from workloadkit.settings.simulation import Engine, Overrun
 from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
@@ -113,25 +113,13 @@ def select_parts(
     predictor = None if _is_request(predictor) else predictor
     # of a recorded schedule no estimate is raised, and nothing is killed
     overrun = overrun_with(predictor, "late" if recorded else overrun)
-    rules = Rules(
-        site.hardware.procs,
-        overrun,
-        settings.passes,
-        parameters.get("seed", 0),
-        site.hardware,
-        predictor,
-        site.holds,
-        settings.interrupted == "requeue",
-        None if settings.state is None or trace is None else trace.header.state_time,
-        None if settings.state is None else settings.state.memory_of(policy),
-    )
     return SimulationParts(
         trace,
         policy,
         behaviour,
         who,
         _engine(settings.engine, site, own, is_plain_only(behaviour)),
-        rules,
+        _rules(trace, policy, predictor, overrun, site, settings, parameters.get("seed", 0)),
         AsWorkload.by(
             replace(settings, overrun=overrun),
             site.hardware.procs,
@@ -142,6 +130,31 @@ def select_parts(
         ),
         site.procs is not None,
         chosen | parameters,
+    )
+
+
+def _rules(
+    trace: Trace | None,
+    policy: Any,
+    predictor: Any,
+    overrun: Overrun,
+    site: SelectedMachine,
+    settings: Simulate,
+    seed: int,
+) -> Rules:
+    """Return the rules of a simulation on a machine."""
+    state = settings.state
+    return Rules(
+        site.hardware.procs,
+        overrun,
+        settings.passes,
+        seed,
+        site.hardware,
+        predictor,
+        site.holds,
+        settings.interrupted == "requeue",
+        None if state is None or trace is None else trace.header.state_time,
+        None if state is None else state.memory_of(policy),
     )
 
 

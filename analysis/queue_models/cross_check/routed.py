@@ -58,11 +58,10 @@ def play_routed(network: Routed, jobs: int, rng: np.random.Generator) -> Observe
     visits: list[list[Any]] = []  # class, station, arrival, start, end
     closed = bool(network.N.any())
 
-    def gamma(mean: float, scv: float) -> float:
-        return draw.gammavariate(1 / scv, scv * mean) if scv else mean
-
-    def at(time: float, job: int, what: int) -> None:
+    def after(now: float, mean: float, scv: float, job: int, what: int) -> float:
+        time = now + (draw.gammavariate(1 / scv, scv * mean) if scv else mean)
         heapq.heappush(events, (time, next(tick), job, what))
+        return time
 
     def come(now: float, job: int, place: int) -> None:
         visits.append([place // K, place % K, now, np.nan, np.nan])
@@ -77,11 +76,10 @@ def play_routed(network: Routed, jobs: int, rng: np.random.Generator) -> Observe
         kind, station = visits[visit][:2]
         place = kind * K + station
         free[station] -= 1
-        visits[visit][3:] = now, now + gamma(network.S[place], network.scv[place])
-        at(visits[visit][4], job, visit)
+        visits[visit][3:] = now, after(now, network.S[place], network.scv[place], job, visit)
 
     def arrive_after(now: float, place: int) -> None:
-        at(now + gamma(1 / network.lam[place], network.scv_arrivals[place]), -1, place)
+        after(now, 1 / network.lam[place], network.scv_arrivals[place], -1, place)
 
     for outside in np.flatnonzero(network.lam).tolist():
         arrive_after(0.0, outside)
