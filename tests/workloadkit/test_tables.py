@@ -415,7 +415,7 @@ def test_a_quote_that_is_never_closed_hides_no_row(tmp_path):
 
 
 def test_an_encoding_is_one_that_the_engine_reads(tmp_path):
-    with pytest.raises(wk.ParameterError, match="encoding is 'cp1252'.*latin-1"):
+    with pytest.raises(wk.ParameterError, match=r"encoding is 'cp1252'.*latin-1"):
         read(tmp_path, "a,b,c\n1,2,3\n", SECONDS | {"source": {"encoding": "cp1252"}})
 
 
