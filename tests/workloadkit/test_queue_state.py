@@ -251,6 +251,34 @@ def test_a_custom_scheduler_continues_with_its_memory():
         wk.simulate(a_log(1), Alternating(), procs=8, state=state)
 
 
+@pytest.mark.parametrize(
+    ("turn", "saved"),
+    [(np.int64(1), 1), (np.array([1, 0]), [1, 0]), ({0}, None), ({(1,): 0}, None)],
+)
+def test_what_a_custom_scheduler_remembers_is_numbers_texts_lists_and_mappings(turn, saved):
+    class Turning(Alternating):
+        def remember(self, jobs):
+            return {"last": turn}
+
+    schedule = wk.simulate(a_log(1), Turning(), procs=8)
+    if saved is None:
+        with pytest.raises(WorkloadError, match="remember returns what no state can hold"):
+            wk.state_at(schedule, 300)
+    else:
+        assert wk.state_at(schedule, 300).memory["last"] == saved
+
+
+def test_a_state_before_the_first_job_continues_in_both_engines():
+    log = random_log(3)
+    log = log.replaced(jobs=log.jobs.assign(submit=log.jobs["submit"] + 100))
+    for first in ENGINES:
+        whole = wk.simulate(log, "self-adaptive", procs=16, engine=first)
+        state = wk.state_at(whole, 50)
+        for engine in ENGINES:
+            again = wk.simulate(log, "self-adaptive", procs=16, engine=engine, state=state)
+            assert starts_by_row(again) == starts_by_row(whole)
+
+
 def test_a_custom_scheduler_says_whether_it_remembers():
     class Silent(wk.schedulers.Scheduler):
         def allocate(self):

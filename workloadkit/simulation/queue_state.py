@@ -215,9 +215,26 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     header = trace.header.without("StateTime").without(_MEMORY).without("Window")
     header = header.with_jobs(rows.size)
     if memory:
-        header = header.appended((_MEMORY, json.dumps(memory)))
+        header = header.appended((_MEMORY, _as_json(memory)))
     made = noted(made, header.appended(("StateTime", f"{now:.15g}")), "state", note)
     return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
+
+
+def _as_json(memory: dict[str, Any]) -> str:
+    """Return what a scheduler remembers as JSON; numbers and arrays of numpy become plain ones."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic | np.ndarray):
+            return value.tolist()
+        raise TypeError(f"{type(value).__name__} is none of them")
+
+    try:
+        return json.dumps(memory, default=plain)
+    except (TypeError, ValueError) as error:
+        raise WorkloadError(
+            f"scheduler {memory['scheduler']}: remember returns what no state can hold; numbers, "
+            f"strings, and lists or mappings of them are saved: {error}"
+        ) from error
 
 
 def _with_waits(taken: Trace, wait: NDArray[np.float64], rows: NDArray[np.int64]) -> Trace:

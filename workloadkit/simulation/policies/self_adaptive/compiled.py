@@ -206,8 +206,10 @@ class CompiledSelfAdaptive(CompiledPolicy):
     def recall(self, state: State, memory: Mapping[str, Any]) -> State:
         """Return the state with decisions, and with the candidate that they have selected."""
         self.decisions.recall(memory)
-        if memory["first"] is not None:  # a job has arrived
-            state.first[0] = memory["first"]
+        if memory["first"] is None:  # no job has arrived
+            self.first = state.first[0]
+            return state
+        state.first[0] = memory["first"]
         self.first, self.week = state.first[0], memory["week"]
         state = self.present.take_over(state, state, 0)
         candidate = {**memory["candidate"], "jobs": memory["jobs"]}
