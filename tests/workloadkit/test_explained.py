@@ -216,6 +216,38 @@ def test_a_custom_scheduler_gives_reasons_in_its_own_words():
     assert "job 3 starts: it is young\n" in explained.text
 
 
+class Naming(Scheduler):
+    """Gives a reason with a job, a time, a text and a number, or the given one."""
+
+    def __init__(self, reason="starts before {head} ({kind}, {share}), by {end}"):
+        super().__init__()
+        self.reason = reason
+
+    def allocate(self):
+        for job in self.queue:
+            if self.fits(job):
+                values = {"kind": "old", "share": 0.5, "end": self.now + job.estimate}
+                self.because(self.reason, job, head=job, **values)
+                self.start(job)
+
+
+def test_values_of_own_reasons_are_numbers_texts_times_and_a_job():
+    explained = wk.explain_schedule(wk.Trace.from_columns(TEXTBOOK), Naming(), procs=4)
+    assert re.search(r"job 1 starts before 1 \(old, 0.5\), by \d+ s\n", explained.text)
+
+
+@pytest.mark.parametrize("reason", ["starts: {other}", "starts {", "slot later"])
+def test_a_reason_with_a_field_without_a_value_is_refused(reason):
+    with pytest.raises(WorkloadError, match="of job 1 has fields without a value; it has procs"):
+        wk.explain_schedule(wk.Trace.from_columns(TEXTBOOK), Naming(reason), procs=4)
+
+
+def test_starts_of_one_pass_without_reasons_take_free_processors_one_by_one():
+    log = wk.Trace.from_columns({"submit": [0, 0], "run": [5, 5], "procs": [3, 1]})
+    (step, *_) = wk.explain_schedule(log, "lookahead", procs=4).steps
+    assert [each.values["free"] for each in step.decisions] == [4, 1]
+
+
 def test_refusals():
     log = wk.load_sample()
     with pytest.raises(ParameterError, match="up to 60"):

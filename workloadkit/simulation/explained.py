@@ -215,12 +215,26 @@ def _worded(step: Step, when: Callable[[float], str]) -> Step:
     """Return a step whose decisions have sentences."""
     decisions = []
     for each in step.decisions:
-        shown = {n: when(v) if n in _TIMES else f"{v:,}" for n, v in each.values.items()}
+        shown = {
+            name: when(value) if name in _TIMES else _shown(value)
+            for name, value in each.values.items()
+        }
         shown["procs"] = plural(each.values["procs"], "processor")
         shown["head"] = str(each.values.get("head"))
-        sentence = f"job {each.job} {SENTENCES.get(each.rule, each.rule).format_map(shown)}"
-        decisions.append(replace(each, sentence=sentence))
+        try:
+            reason = SENTENCES.get(each.rule, each.rule).format_map(shown)
+        except (LookupError, ValueError) as error:
+            raise WorkloadError(
+                f"the reason {quoted(each.rule)} of job {each.job} has fields without a value; "
+                f"it has {', '.join(shown)}"
+            ) from error
+        decisions.append(replace(each, sentence=f"job {each.job} {reason}"))
     return replace(step, decisions=tuple(decisions))
+
+
+def _shown(value: Any) -> str:
+    """Return a value of a decision in words: a number with separators."""
+    return f"{value:,}" if isinstance(value, int | float | np.number) else str(value)
 
 
 class _Listened(NamedTuple):
@@ -300,7 +314,7 @@ class _Recorder:
             self._close()
         self._order = values.pop("order", self._order)
         self._decided.add(_number(job))
-        if rule in _RESERVING:
+        if rule in _RESERVING and "begin" in values:
             self._reserved[_number(job)] = values["begin"]
         if "head" in values:
             values["head"] = _number(values["head"])
@@ -311,11 +325,14 @@ class _Recorder:
         """End a step: what was heard has been done."""
         scheduler = self._scheduler
         heard, self._heard = self._heard, []
-        for job in scheduler.running:
-            if job not in self._running and _number(job) not in self._decided:
-                self._decided.add(_number(job))
-                values = {"procs": job.procs, "free": scheduler.free + job.procs}
-                heard.append(Decision(_number(job), True, "starts", values, ""))
+        started = [job for job in scheduler.running if job not in self._running]
+        started = [job for job in started if _number(job) not in self._decided]
+        free = scheduler.free + sum(job.procs for job in started)
+        for job in started:
+            self._decided.add(_number(job))
+            values = {"procs": job.procs, "free": free}
+            heard.append(Decision(_number(job), True, "starts", values, ""))
+            free -= job.procs
         self._running = set(scheduler.running)
         if not heard and not any(self._events.values()):
             return

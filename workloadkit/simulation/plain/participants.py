@@ -223,10 +223,12 @@ class Scheduler(Participant):
         Parameters
         ----------
         rule : str
-            A key of `workloadkit.simulation.plain.decisions.SENTENCES`, or a sentence.
+            A key of `workloadkit.simulation.plain.decisions.SENTENCES`, or a sentence: ``starts``
+            or ``waits``, and why, with the values as fields, such as ``{end}``.
         job : JobView
         **values
-            What the rule compares: times [s], processors, and jobs.
+            What the rule compares: `begin` and `end`, which are times [s], the job `head`, and
+            numbers or texts of other names.
         """
         if self.listener is not None:
             self.listener(rule, job, values)
