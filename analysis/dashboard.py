@@ -135,13 +135,15 @@ def dashboard(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Dashboa
             f"{plural(trace.n_jobs, 'job')}: waits by size and time, and the week, "
             f"need {FEWEST_JOBS} jobs or more."
         )
+    elif not seen.ran.any():
+        missing.append("Load and waits need jobs with known run times and processors.")
     elif seen.window.length > 0:
         figures.append(load_figure(seen))
     if not few:
         maps += filter(None, (_week(trace), _waits(trace)))
         if trace.window.length < WEEK:
             missing.append("The week needs a log of 7 days or more.")
-        if not waits_known(trace):
+        if trace.ran.any() and not waits_known(trace):
             missing.append("Waits need known wait times.")
     bars = tuple(filter(None, (_used(trace), *_outcomes(trace))))
     return Dashboard(
@@ -158,7 +160,8 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
     values: dict[str, Any] = {}
     for section in sections:
         values |= section.values if section.name in ("cycles", "users") else {}
-    yield KeyNumber(count(trace.n_jobs), "jobs in the log")
+    noun = "jobs" if trace.n_jobs > 1 else "job"
+    yield KeyNumber(count(trace.n_jobs), f"{noun} in the log")
     users = trace.column("user")
     if n_users := pd.unique(users[users >= 0]).size:
         yield KeyNumber(count(n_users), "users who submitted them" if n_users > 1 else "user")
@@ -220,7 +223,7 @@ def _week(trace: Trace) -> HeatMap | None:
         )
         for name, rates in zip(names, rate, strict=True)
     )
-    caption = f"Jobs submitted per hour, {zone or 'since second 0'}; darkest: {number(most)}."
+    caption = f"Jobs submitted per hour, {zone or 'since second 0'}; at most {number(most)}."
     columns = tuple(f"{hour}" if hour % 6 == 0 else "" for hour in range(24))
     return HeatMap("The week", caption, columns, rows)
 
@@ -292,12 +295,13 @@ def _used(trace: Trace) -> Bars | None:
     parts = table["core_share"].fillna(0)
     if not parts.any():
         return None
+    named = _LARGEST if len(parts) > _LARGEST + 1 else len(parts)
     bars = [
         Bar(printable(str(name), _LONGEST_NAME), float(part), share(part))
-        for name, part in parts.head(_LARGEST).items()
+        for name, part in parts.head(named).items()
     ]
-    if (rest := len(table) - _LARGEST) > 0:
-        part = float(parts.iloc[_LARGEST:].sum())
+    if rest := len(parts) - named:
+        part = float(parts.iloc[named:].sum())
         bars.append(Bar(f"{rest:,} others", part, share(part)))
     return Bars(f"Who used it: {unit} by {kind(by)}", tuple(bars))
 

@@ -286,7 +286,8 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
     if "date" not in data:
         return days
     dates = mdates.date2num(data["date"].to_numpy())
-    return np.append(dates, dates[-1] + np.round(days[-1] - days[-2]))
+    width = days[-1] - days[-2]  # days of 23 or 25 hours count as one
+    return np.append(dates, dates[-1] + (np.round(width) if width > 0.5 else width))
 
 
 def label(name: str) -> str:

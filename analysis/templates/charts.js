@@ -157,9 +157,12 @@
       });
       return made;
     };
-    const output = figure.querySelector("output");
+    const output = figure.querySelector("output"), width = host.clientWidth || 400;
+    const along = value => axes.x.log ? Math.log(value) : value, [first, final] = axes.x.range.map(along);
+    const [place, text] = axes.x.ticks.at(-1) ?? [0, ""];
+    const right = Math.max(12, 3.5 * text.length - (1 - (along(place) - first) / (final - first || 1)) * width); // for half of the last label
     const u = new uPlot({
-      width: host.clientWidth || 400, height, legend: {show: false}, padding: [8, 12, 0, 0],
+      width, height, legend: {show: false}, padding: [8, right, 0, 0],
       scales: {x: scale(axes.x, {range: (u, a, b) => [a, b]}), y: scale(axes.y, {range: ends(axes.y)})},
       axes: [axisOf("x", 2), axisOf("y", 3)],
       series: [{}, {scale: "y", paths: () => null, points: {show: false}}],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from workloadkit import Header, Trace
+from workloadkit.analysis import style
 from workloadkit.analysis.dashboard import dashboard
 
 DAY = 86400
@@ -54,6 +55,14 @@ def test_load_and_queue_are_means_over_the_window(weeks):
     assert waited <= weeks.column("wait").sum() + 1e-6
 
 
+def test_the_last_hour_is_as_wide_as_the_others():
+    header = Header(("; UnixStartTime: 1700000000", "; TimeZoneString: UTC", "; MaxProcs: 4"))
+    columns = {"submit": np.arange(30) * 600, "run": np.full(30, 60), "procs": np.ones(30)}
+    log = Trace.from_columns(columns, header=header)
+    [figure] = dashboard(log, log, ()).figures
+    assert np.diff(style.date_edges(figure.data)) == pytest.approx(1 / 24)
+
+
 @pytest.mark.parametrize("n", [1, 5])
 def test_few_jobs_are_shown_each(n):
     few = Trace.from_columns({"submit": np.arange(n) * 60, "run": np.full(n, 90)})
@@ -69,6 +78,24 @@ def test_jobs_that_never_ran_are_no_obstacle():
     never = Trace.from_columns({"submit": [0, 5], "user": [3, -1]})
     board = dashboard(never, never, ())
     assert [figure.plot(figure.data) is not None for figure in board.figures] == [True]
+
+
+def test_unknown_processors_are_no_load_of_zero():
+    n = 30
+    log = Trace.from_columns({"submit": np.arange(n) * 60, "wait": np.ones(n), "run": np.ones(n)})
+    board = dashboard(log, log, ())
+    assert not board.figures
+    assert "Load and waits need jobs with known run times and processors." in board.missing
+    assert "Waits need known wait times." not in board.missing
+
+
+@pytest.mark.parametrize(("users", "last"), [(6, "user"), (7, "user"), (8, "2 others")])
+def test_a_single_user_is_named(users, last):
+    columns = {"submit": np.arange(users), "run": np.full(users, 9), "procs": np.ones(users)}
+    log = Trace.from_columns(columns | {"user": np.arange(users)})
+    used = dashboard(log, log, ()).bars[0]
+    assert used.bars[-1].name.startswith(last)
+    assert sum(bar.share for bar in used.bars) == pytest.approx(1)
 
 
 def test_what_is_not_shown_is_said(weeks):
