@@ -251,6 +251,21 @@ def test_a_custom_scheduler_continues_with_its_memory():
         wk.simulate(a_log(1), Alternating(), procs=8, state=state)
 
 
+@pytest.mark.parametrize("scheduler", ["conservative", "slack", "multi-queue", "self-adaptive"])
+def test_reservations_and_partitions_of_another_machine_are_refused(scheduler):
+    state = wk.state_at(wk.simulate(a_log(1), scheduler, procs=8), 300)
+    with pytest.raises(ParameterError, match="is of a machine of 8 processors, not 16, and holds"):
+        wk.simulate(a_log(1), scheduler, procs=16, state=state)
+    alone = QueueState(state.log.replaced(header=state.log.header.without("StateMemory")))
+    if scheduler != "self-adaptive":
+        wk.simulate(a_log(1), scheduler, procs=16, state=alone)
+
+
+def test_the_latest_submissions_hold_for_any_machine():
+    state = wk.state_at(wk.simulate(a_log(1), "user-priority:by=recency", procs=8), 300)
+    wk.simulate(a_log(1), "user-priority:by=recency", procs=16, state=state)
+
+
 @pytest.mark.parametrize(
     ("turn", "saved"),
     [(np.int64(1), 1), (np.array([1, 0]), [1, 0]), ({0}, None), ({(1,): 0}, None)],

@@ -63,7 +63,7 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
     else:
         compiled = partial(_compiled, policy, workload, rules, until)
         memory = play_soonest(compiled, plain, workload.submit.size)
-    return {"scheduler": parts.name, "past": 0, "jobs": {}, **memory}
+    return {"scheduler": parts.name, "machine": rules.machine, "past": 0, "jobs": {}, **memory}
 
 
 def can_be_cut(parts: SimulationParts) -> bool:

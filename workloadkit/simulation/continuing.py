@@ -191,6 +191,20 @@ def _check_memory(policy: Any, state: QueueState) -> None:
         raise ParameterError(f"{who}: the state does not hold {memory.what}{advice}")
 
 
+def check_size(policy: Any, state: QueueState, procs: int) -> None:
+    """Check that what a policy remembers is of a machine of this size, if it must be."""
+    memory, held = memory_of(policy), state.memory_of(policy)
+    before = procs if held is None else held.get("machine", procs)
+    if memory is not None and memory.of_machine and before != procs:
+        why = (
+            f"is of a machine of {before} processors, not {procs}, and holds {memory.what}; "
+            "simulate that machine"
+        )
+        if memory.instead:
+            why += f", or remove StateMemory from the header to begin with {memory.instead}"
+        raise ParameterError("state", why)
+
+
 def _has_no_memory(predictor: Any) -> bool:
     """Whether a predictor knows all predictions in advance, and draws none of them."""
     return in_advance(predictor) is not None and not draws(predictor)

@@ -101,6 +101,10 @@ def select_parts(
     _check_parts(policy, behaviour, predictor)
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
+    if settings.state is not None:
+        from workloadkit.simulation.continuing import check_size
+
+        check_size(policy, settings.state, site.hardware.procs)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),

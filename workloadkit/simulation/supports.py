@@ -57,6 +57,8 @@ class Memory(NamedTuple):
         whether it does.
     kept : bool
         Whether a saved state holds it.
+    of_machine : bool
+        Whether it holds only for a machine of the same size.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Memory(NamedTuple):
     instead: str = ""
     only: str = ""
     kept: bool = True
+    of_machine: bool = False
 
 
 _WITHIN = ("outages", "outages of users")  # the machine, which jobs must not exceed then

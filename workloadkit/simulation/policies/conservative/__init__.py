@@ -75,7 +75,9 @@ class Conservative:
         *("each pass", "reservations", "parts", "metasystem", "queue order", "benchmark", "state")
     )
     memory: ClassVar = Memory(
-        "the reserved starts of waiting jobs", "reservations in the order of submission"
+        "the reserved starts of waiting jobs",
+        "reservations in the order of submission",
+        of_machine=True,
     )
     repeated_as: ClassVar[str] = "Keeping"
     reservations: ClassVar[float] = inf

@@ -52,6 +52,7 @@ class MultiQueue:
     memory: ClassVar = Memory(
         "the partitions, and the estimates of this week's jobs",
         "equal partitions, all waiting jobs in the first",
+        of_machine=True,
     )
 
     partitions: int = 4

@@ -86,7 +86,9 @@ class SelfAdaptive:
 
     name: ClassVar[str] = "self-adaptive"
     supports: ClassVar = supporting("state", without=("nodes", "outages of users", "adaptation"))
-    memory: ClassVar = Memory("the selected policy with its memory, and the past weeks' jobs")
+    memory: ClassVar = Memory(
+        "the selected policy with its memory, and the past weeks' jobs", of_machine=True
+    )
 
     threshold: float = 10.0
     weeks: int = 1

@@ -79,6 +79,7 @@ class Slack(QueuePriority):
     memory: ClassVar = Memory(
         "the promised starts of waiting jobs",
         "promises in the order of submission, and no slack until jobs have started",
+        of_machine=True,
     )
     repeated_as: ClassVar[str] = "Slacking"
 
