@@ -229,7 +229,8 @@ def with_archive(trace: Trace, sections: Iterable[Section]) -> tuple[Section, ..
 
 def section_of(place: ArchiveComparison) -> Section:
     """Return the section of a report on the place of a log."""
-    table, logs = place.table, archive()["logs"]
+    table = place.table
+    logs = [log for log in archive()["logs"] if log["name"] in place.others]
     shown = pd.DataFrame(
         {
             "value": [MEASURES[name][1](value) for name, value in table["value"].items()],

@@ -76,6 +76,8 @@ def test_a_log_of_the_archive_is_compared_with_the_others():
     assert json.dumps(place.to_dict(), allow_nan=False)
     with pytest.raises(ParameterError, match="measure"):
         place.strip_of("load.utilization")
+    note = section_of(place_among_archive(log, {"load.machine": 100.0})).notes[0]
+    assert known["name"] not in note
 
 
 def test_the_section_of_a_report():
