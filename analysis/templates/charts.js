@@ -206,7 +206,7 @@
     const entries = panels.flatMap(panel => panel.legend);
     for (const entry of entries) {
       const known = panels.some(panel => panel.marks.some(marks => marks.name === entry.name));
-      const item = known ? button(entry.name, "Show " + entry.name, item => {
+      const item = known ? button(entry.name, entry.name + ": show or hide", item => {
         if (!hidden.delete(entry.name)) hidden.add(entry.name);
         item.setAttribute("aria-pressed", !hidden.has(entry.name));
         charts.forEach(chart => chart.u.redraw());
@@ -217,13 +217,13 @@
       legend.append(item);
     }
     if (panels.some(panel => panel.y.form !== "names"))
-      tools.append(button("log", "Logarithmic or linear y axis: " + name, made => {
+      tools.append(button("log", "log or linear y axis: " + name, made => {
         state.flipped = !state.flipped;
         made.setAttribute("aria-pressed", state.flipped);
         build();
       }));
     tools.append(
-      button("PNG", "Picture of the figure: " + name, () => {
+      button("PNG", "PNG of the figure: " + name, () => {
         const canvases = charts.map(chart => chart.u.ctx.canvas), ratio = devicePixelRatio || 1, base = box.getBoundingClientRect();
         const canvas = document.createElement("canvas"), ctx = canvas.getContext("2d"), head = 44 * ratio;
         canvas.width = box.clientWidth * ratio;
@@ -247,7 +247,7 @@
         }
         download(name + ".png", canvas.toDataURL("image/png"));
       }),
-      button("CSV", "Data of the figure: " + name, () => {
+      button("CSV", "CSV of the figure: " + name, () => {
         const quoted = word => /[",\n]/.test(word) ? `"${String(word).replace(/"/g, '""')}"` : word ?? "";
         const lines = panels.flatMap((panel, p) => panel.marks.flatMap(marks => (marks.x || []).map((value, i) =>
           [p + 1, marks.name, marks.kind, value, marks.y[i], marks.x_to?.[i], marks.y_to?.[i]].map(quoted).join(",") + "\n")));

@@ -204,7 +204,7 @@ HTMLAnchorElement.prototype.click = function () {
 };
 const shown = part => [...document.querySelectorAll(part)].filter(one => one.checkVisibility());
 const look = () => ({
-  rows: shown("tbody tr").map(row => row.cells[0].textContent),
+  rows: shown("section tbody tr").map(row => row.cells[0].textContent),
   sections: shown("section").map(section => section.id),
   contents: shown("nav a").map(link => link.hash),
   state: document.querySelector("[role=status]").textContent,
