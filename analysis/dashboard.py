@@ -31,13 +31,13 @@ _FEWEST_OF_CELL = 5  # jobs of a median
 _LARGEST = 6  # accounts or users
 _LONGEST_NAME = 28
 _TIMES = {
-    "1 min": 60,
-    "10 min": 600,
-    "1 h": _HOUR,
-    "4 h": 4 * _HOUR,
-    "12 h": 12 * _HOUR,
-    "1 d": DAY,
-    "longer": np.inf,
+    "≤ 1 min": 60,
+    "1–10 min": 600,
+    "10–60 min": _HOUR,
+    "1–4 h": 4 * _HOUR,
+    "4–12 h": 12 * _HOUR,
+    "12–24 h": DAY,
+    "> 1 d": np.inf,
 }
 
 
@@ -166,10 +166,11 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
     if n_users := pd.unique(users[users >= 0]).size:
         yield KeyNumber(count(n_users), "users who submitted them" if n_users > 1 else "user")
     load = summarize_load(seen)
+    machine = f"of {count(seen.header.procs)} processors" if seen.header.procs else ""
     if load["utilization"] is not None:
-        yield KeyNumber(share(load["utilization"]), "of the machine in use")
+        yield KeyNumber(share(load["utilization"]), f"{machine} in use")
     if load["offered_load"] is not None:
-        yield KeyNumber(share(load["offered_load"]), "of the machine requested")
+        yield KeyNumber(share(load["offered_load"]), f"{machine} offered")
     jobs = accounted_jobs(trace)
     waits = jobs["wait"].dropna().to_numpy()
     if waits.size >= FEWEST_JOBS:
@@ -178,6 +179,9 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
     runs = jobs["run"].dropna().to_numpy()
     if runs.size:
         yield KeyNumber(_short(metrics.percentile(runs, 50)), "median run time")
+    sizes = jobs["procs"].dropna().to_numpy()
+    if sizes.size:
+        yield KeyNumber(number(metrics.percentile(sizes, 50)), "processors of the median job")
     if (gpu_hours := float(jobs["gpu_hours"].sum())) > 0:
         yield KeyNumber(hours(gpu_hours), "GPU-hours used")
     for name, meaning in (
@@ -223,7 +227,9 @@ def _week(trace: Trace) -> HeatMap | None:
         )
         for name, rates in zip(names, rate, strict=True)
     )
-    caption = f"Jobs submitted per hour, {zone or 'since second 0'}; at most {number(most)}."
+    day, hour = divmod(int(np.nanargmax(rate)), 24)
+    busiest = f"{number(most)} on {names[day]} at {hour}:00"
+    caption = f"Jobs submitted per hour, {zone or 'since second 0'}; at most {busiest}."
     columns = tuple(f"{hour}" if hour % 6 == 0 else "" for hour in range(24))
     return HeatMap("The week", caption, columns, rows)
 
@@ -252,11 +258,10 @@ def _waits(trace: Trace) -> HeatMap | None:
         return None
     most = np.log1p(max(float(cells["median"].max()), 1))
     columns = sorted({column for _, column in cells.index})
-    names = {c: f"≤ {count(2 ** ((c + 1) * step - 1))}" for c in columns}
+    names = {c: _sizes(c * step - 1, (c + 1) * step - 1) for c in columns}
     rows = []
     for row in sorted({row for row, _ in cells.index}):
         name = [*_TIMES][row]
-        name = name if name == "longer" else f"≤ {name}"
         of_row = []
         for column in columns:
             if (row, column) not in cells.index:
@@ -271,6 +276,12 @@ def _waits(trace: Trace) -> HeatMap | None:
     what = "requested time" if asked else "run time"
     caption = f"Median wait by {what} (rows) and processors (columns)."
     return HeatMap("Waits", caption, tuple(names.values()), tuple(rows))
+
+
+def _sizes(above: int, most: int) -> str:
+    """Return the numbers of processors above one power of two, up to another."""
+    least = 2**above + 1 if above >= 0 else 1
+    return count(least) if least == 2**most else f"{count(least)}–{count(2**most)}"
 
 
 def _short(seconds: float) -> str:

@@ -44,7 +44,7 @@ def load_figure(seen: Trace) -> Figure:
     return Figure(
         "load",
         "Load and queue" if known else "Load",
-        f"{caption}. The work of its jobs is the load offered.",
+        f"{caption}. Offered is the work of the jobs submitted then.",
         dated(data, clock),
         plot_load_and_queue if machine else plot_unscaled_load_and_queue,
         alt=f"Mean {what} by {each}: {number(float(peak.mean()))}, at most "

@@ -217,7 +217,7 @@
       legend.append(item);
     }
     if (panels.some(panel => panel.y.form !== "names"))
-      tools.append(button("log", "log or linear y axis: " + name, made => {
+      tools.append(button("log scale", "log scale or linear y axis: " + name, made => {
         state.flipped = !state.flipped;
         made.setAttribute("aria-pressed", state.flipped);
         build();

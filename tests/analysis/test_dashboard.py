@@ -34,7 +34,7 @@ def test_each_part_agrees_with_its_definition(weeks):
     assert [len(cells) for _, cells in week.rows] == [24] * 7
     procs, wait = weeks.column("procs"), weeks.column("wait")
     [(name, cells)] = waits.rows
-    assert (name, waits.columns) == ("≤ 4 h", ("≤ 1", "≤ 2", "≤ 4", "≤ 8"))
+    assert (name, waits.columns) == ("1–4 h", ("1", "2", "3–4", "5–8"))
     for cell, (low, high) in zip(cells, ((1, 1), (2, 2), (3, 4), (5, 8)), strict=True):
         of_cell = wait[(procs >= low) & (procs <= high)]
         assert f"of {of_cell.size} jobs" in cell.words

@@ -60,9 +60,9 @@ setTimeout(() => {
           setTimeout(() => {
             found.pressed = button("load").getAttribute("aria-pressed");
             found.toggled = ink() !== whole;
-            button("log").click();
+            button("log scale").click();
             setTimeout(() => {
-              found.log = button("log").getAttribute("aria-pressed");
+              found.log = button("log scale").getAttribute("aria-pressed");
               const written = document.createElement("pre");
               written.id = "found";
               written.textContent = JSON.stringify(found);
