@@ -29,6 +29,9 @@ def load_figure(seen: Trace) -> Figure:
     edges, each = clock.midnights(window.begin, window.until, days=days), name_of_days(days)
     if window.length < 3 * DAY:
         edges, each = enclosing(window.begin, window.until, _HOUR), "hour"
+    # the first and last of them are as long as the log is then
+    until = max(window.until, float(seen.column("submit").max()) + 1)
+    edges = np.clip(edges, window.begin, until)
     data = load_over_time(seen, edges, machine=machine or 1)
     wait = np.nan_to_num(seen.column("wait"))
     known, submit = waits_known(seen), seen.column("submit")

@@ -55,12 +55,14 @@ def test_load_and_queue_are_means_over_the_window(weeks):
     assert waited <= weeks.column("wait").sum() + 1e-6
 
 
-def test_the_last_hour_is_as_wide_as_the_others():
+def test_hours_are_as_wide_as_their_part_of_the_log():
     header = Header(("; UnixStartTime: 1700000000", "; TimeZoneString: UTC", "; MaxProcs: 4"))
     columns = {"submit": np.arange(30) * 600, "run": np.full(30, 60), "procs": np.ones(30)}
     log = Trace.from_columns(columns, header=header)
     [figure] = dashboard(log, log, ()).figures
-    assert np.diff(style.date_edges(figure.data)) == pytest.approx(1 / 24)
+    seconds = [3600, 3600, 3600, 3600, 3001]
+    assert np.diff(style.date_edges(figure.data)) * DAY == pytest.approx(seconds, abs=0.1)
+    assert figure.data["offered_load"].iloc[-1] == pytest.approx(6 * 60 / 3001 / 4)
 
 
 @pytest.mark.parametrize("n", [1, 5])
