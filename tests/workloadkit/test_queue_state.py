@@ -216,7 +216,9 @@ def test_a_broken_memory_is_refused(tmp_path):
     log = a_log(1)
     state = wk.state_at(wk.simulate(log, "conservative", procs=8), 300)
     path, right = tmp_path / "s.swf", state.log.header.get("StateMemory")
-    for wrong in ("{", "[]", right.replace("[", "[1, ", 1), right.replace("reserved", "x")):
+    changed = (("[", "[1, "), ("reserved", "x"), ("null", '"x"'), ("null", "5"))
+    for wrong in ("{", "[]", *(right.replace(old, new, 1) for old, new in changed)):
+        assert wrong != right
         header = state.log.header.replaced("StateMemory", wrong)
         wk.write_swf(state.log.replaced(header=header), path)
         with pytest.raises(WorkloadError, match="StateMemory in the header is not what") as error:

@@ -7,6 +7,7 @@ submissions, then a pass) belong to the simulation that begins with the state. A
 cut this way continues as if it had not been cut.
 """
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from workloadkit.trace import Columns, Trace
 
 #: Label of what a scheduler remembers, as JSON.
 _MEMORY = "StateMemory"
+_SEAL = "sha256"
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,8 +90,10 @@ class QueueState(Displayed):
             return {}
         try:
             found = json.loads(text)
+            seal = found.pop(_SEAL)
             columns, n_there = found["jobs"].values(), int((~self.ended).sum())
-            if isinstance(found["scheduler"], str) and all(len(c) == n_there for c in columns):
+            fits = isinstance(found["scheduler"], str) and all(len(c) == n_there for c in columns)
+            if fits and seal == _seal(json.dumps(found)):
                 return dict(found)
         except (ValueError, KeyError, TypeError, AttributeError):
             pass
@@ -220,6 +224,11 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
 
 
+def _seal(text: str) -> str:
+    """Return the digest of what a scheduler remembers: what was changed by hand is refused."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def _as_json(memory: dict[str, Any]) -> str:
     """Return what a scheduler remembers as JSON; numbers and arrays of numpy become plain ones."""
 
@@ -229,7 +238,8 @@ def _as_json(memory: dict[str, Any]) -> str:
         raise TypeError(f"{type(value).__name__} is none of them")
 
     try:
-        return json.dumps(memory, default=plain)
+        text = json.dumps(memory, default=plain)
+        return json.dumps(memory | {_SEAL: _seal(text)}, default=plain)
     except (TypeError, ValueError) as error:
         raise WorkloadError(
             f"scheduler {memory['scheduler']}: remember returns what no state can hold; numbers, "
