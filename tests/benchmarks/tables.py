@@ -142,15 +142,14 @@ def rows(n_rows: int = N_ROWS, forms: Sequence[str] = FORMS) -> Iterator[Row]:
             folder, log = Path(name) / "table", Path(name) / "log.wkt.parquet"
             truth = write_parts(folder, n_rows, suffix)
 
-            def convert(folder=folder, mapping=mapping, log=log) -> None:
-                convert_table(folder, mapping, log)
+            def convert(folder=folder, mapping=mapping, log=log) -> int:
+                return peak_memory(lambda: convert_table(folder, mapping, log))[0]
 
             def alone(folder=folder, suffix=suffix, log=log) -> None:
                 query(folder, suffix, log.with_name("query.parquet"))
 
-            memory, _ = peak_memory(convert)
             rounds = 3 if n_rows <= N_ROWS else 1
-            (took, _), (bare, _) = in_turn(rounds, convert, alone, clock=time.process_time)
+            (took, memory), (bare, _) = in_turn(rounds, convert, alone, clock=time.process_time)
             _check(log, truth)
             yield Row(
                 "convert a table to .wkt.parquet",
