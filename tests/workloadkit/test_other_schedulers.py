@@ -71,6 +71,18 @@ def test_what_condor_removes_without_a_run_never_started():
     assert (odd.kind, odd.count, odd.first_line) == ("lines that are no attribute", 1, 7)
 
 
+def test_whole_numbers_of_condor_may_have_a_decimal_point():
+    job = {"ClusterId": 7, "ProcId": 0, "JobStatus": 3, "LastJobStatus": 2, "JobUniverse": 11}
+    job |= {"MachineCount": 3, "RequestCpus": 2, "CpusProvisioned": 2, "QDate": 1664571163}
+    job |= {"JobCurrentStartDate": 1664571173, "EnteredCurrentStatus": 1664571263}
+    whole, decimal = (
+        read(json.dumps([{name: kind(value) for name, value in job.items()}]).encode())
+        for kind in (int, float)
+    )
+    assert whole.jobs.equals(decimal.jobs)
+    assert whole.jobs[["run", "procs"]].to_numpy().tolist() == [[90, 6]]
+
+
 def test_oar_without_the_full_view_has_no_ends():
     job = {"Job_Id": 7, "state": "Terminated", "submissionTime": 9, "startTime": 9}
     with pytest.raises(wk.FormatError, match=r"without an end: export with oarstat -f \(once"):

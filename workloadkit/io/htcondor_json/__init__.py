@@ -87,9 +87,13 @@ def _job(record: Any) -> Job | str:
     """Return a job that has ended, or why it is none."""
     if not isinstance(record, dict):
         return "not an object of JSON"
-    texts = {
-        name: str(value).lower() if isinstance(value, bool) else printable_text(value)
-        for name, value in record.items()
-        if value is not None
-    }
+    texts = {name: _text(value) for name, value in record.items() if value is not None}
     return job_of({name: text for name, text in texts.items() if not text.startswith("/Expr(")})
+
+
+def _text(value: Any) -> str:
+    """Return a value as the text form of a record has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    is_whole = isinstance(value, float) and value.is_integer()
+    return printable_text(int(value) if is_whole else value)
