@@ -41,7 +41,8 @@ def load_figure(seen: Trace) -> Figure:
         data["waiting"] /= np.diff(edges)
     else:
         data = data.drop(columns="utilization")
-    caption = f"Means of each {each}" + (": the machine in use, and jobs waiting" if known else "")
+    in_use = "share of the machine in use" if machine else "processors in use"
+    caption = f"Means of each {each}" + (f": {in_use}, and jobs waiting" if known else "")
     what = "in use" if known else "requested"
     peak = data["utilization" if known else "offered_load"]
     return Figure(

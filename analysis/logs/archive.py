@@ -263,7 +263,7 @@ def section_of(place: ArchiveComparison) -> Section:
 
 def _finding(place: ArchiveComparison) -> str:
     """Name the measures in which a log is outside of the range of the others."""
-    table = place.table
+    table, logs = place.table, f"{plural(place.others.shape[1], 'log')} of the archive"
     outside = {
         "lower": table.index[table["value"] < table["least"]],
         "higher": table.index[table["value"] > table["greatest"]],
@@ -274,6 +274,6 @@ def _finding(place: ArchiveComparison) -> str:
         if titles:
             more = f" and {plural(len(titles) - _NAMED, 'more measure')}"
             named = ", ".join(titles[:_NAMED]) + (more if len(titles) > _NAMED else "")
-            said.append(f"{words} than in all logs of the archive: {named}")
-    found = "; ".join(said) or "in all measures within the range of the logs of the archive"
+            said.append(f"{words} than in the {logs}: {named}")
+    found = "; ".join(said) or f"in all measures within the range of the {logs}"
     return f"{found[0].upper()}{found[1:]}."

@@ -88,8 +88,8 @@ def test_the_section_of_a_report():
     assert table.shown.loc["users", "rank"] == "1 of 11"
     assert table.shown.loc["users", "greatest"].startswith("679 (CTC-SP2")
     assert section.finding == (
-        "Lower than in all logs of the archive: users; "
-        "higher than in all logs of the archive: utilization."
+        "Lower than in the 10 logs of the archive: users; "
+        "higher than in the 10 logs of the archive: utilization."
     )
     assert place.plot().get_yticks().tolist() == [0, 1]
     assert with_archive(trace.take(np.arange(999)), ()) == ()

@@ -212,6 +212,14 @@ def test_policies_that_need_their_memory_are_refused_with_the_reason(scheduler):
     assert str(error.value).startswith(f"scheduler {scheduler.partition(':')[0]}")
 
 
+def test_a_state_without_jobs_is_not_written(tmp_path):
+    state = wk.state_at(wk.simulate(a_log(1), "easy", procs=8), 0)
+    assert state.log.n_jobs == 0
+    with pytest.raises(WorkloadError, match="no job runs or waits then"):
+        wk.write_state(state, tmp_path / "s.swf")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_broken_memory_is_refused(tmp_path):
     log = a_log(1)
     state = wk.state_at(wk.simulate(log, "conservative", procs=8), 300)

@@ -277,8 +277,12 @@ def write_state(state: QueueState, path: str | os.PathLike[str]) -> tuple[Path, 
     Raises
     ------
     WorkloadError
-        If the file cannot be written.
+        If no job runs or waits, or the file cannot be written.
     """
+    if not state.log.n_jobs:
+        raise WorkloadError(
+            f"{state.log.name}: no job runs or waits then; there is no state to save"
+        )
     return write_log(state.log, path)
 
 
