@@ -408,6 +408,28 @@ def test_what_is_not_understood_has_file_line_and_an_example(tmp_path):
         assert max(map(len, str(trace.intake).splitlines())) < 200
 
 
+def test_rows_are_found_in_the_part_in_which_they_are(tmp_path):
+    """Alike parts are one scan, which numbers their rows together."""
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "json").mkdir()
+    for number, odd in enumerate((2, 0, 3)):  # the row that is odd
+        rows = [(10 * number + i, "soon" if i == odd else 99) for i in range(1, 5)]
+        lines = "".join(f"{a},{b}\n" for a, b in rows)
+        (tmp_path / "csv" / f"{number}.csv").write_text(f"a,b\n1\n{lines}")
+        records = "".join(json.dumps({"a": a, "b": str(b)}) + "\n" for a, b in rows)
+        (tmp_path / "json" / f"{number}.jsonl").write_text(records)
+    mapping = {"times": {"unit": "s"}, "fields": {"submit": "a", "start": "b"}}
+    for form, file, line in (("csv", "0.csv", 4), ("json", "0.jsonl", 2)):
+        (noted,) = read_table(tmp_path / form, mapping).intake.noted
+        assert (noted.count, noted.file, noted.first_line) == (2, file, line)
+    for form in ("csv", "json"):  # the odd row of the first part is made a good one
+        first = next(path for path in (tmp_path / form).iterdir() if path.name.startswith("0"))
+        first.write_text(first.read_text().replace("soon", "99"))
+    for form, file, line in (("csv", "2.csv", 5), ("json", "2.jsonl", 3)):
+        (noted,) = read_table(tmp_path / form, mapping).intake.noted
+        assert (noted.count, noted.file, noted.first_line) == (1, file, line)
+
+
 def test_a_quote_that_is_never_closed_hides_no_row(tmp_path):
     intake = read(tmp_path, 'a,b,c\n1,2,3\n"4,5,6\n7,8,9\n10,11,12\n', SECONDS).intake
     assert (intake.rows, intake.jobs) == (4, 1)

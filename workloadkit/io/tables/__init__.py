@@ -102,7 +102,7 @@ def read_table(
         with _naming_fields(con, mapping, batches.query):
             for _ in batches.read(con):
                 pass
-        count_rejects(con, mapping.source, parts, batches.records)
+        count_rejects(con, mapping.source, batches.query.parts, batches.records)
         _digest(batches.records, mapping, parts)
         return assemble_from(batches.records, origin_of(mapping, parts, batches), options)
 
@@ -136,7 +136,9 @@ def convert_table(
             batches = begin()
             origin = partial(origin_of, mapping, parts, batches)
             writer = LogWriter(path, batches, origin, options, fractions)
-            counting = partial(count_rejects, con, mapping.source, parts, batches.records)
+            counting = partial(
+                count_rejects, con, mapping.source, batches.query.parts, batches.records
+            )
             try:
                 with _naming_fields(con, mapping, batches.query):
                     return writer.write(con, counting)

@@ -52,12 +52,15 @@ class Query:
         Names of the fields.
     checks : tuple of Check
         Queries of the expressions alone.
+    parts : tuple of Part
+        The parts as they are read, those of JSON with their columns.
     """
 
     sql: str
     odd: tuple[Odd, ...]
     fields: tuple[str, ...]
     checks: tuple[Check, ...]
+    parts: tuple[Part, ...]
 
 
 def query_of(
@@ -101,7 +104,7 @@ def query_of(
     )
     made = {key: conversion(mapping, key, of, kinds[of[1:]]) for key, of in raw_name.items()}
     sql, odd = _sql(mapping, raw, made, numbers, raw_name)
-    return Query(sql, odd, tuple(made), checks)
+    return Query(sql, odd, tuple(made), checks, tuple(parts))
 
 
 def _sql(
