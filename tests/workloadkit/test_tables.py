@@ -25,6 +25,8 @@ import workloadkit as wk
 from workloadkit.io.tables import convert_table, read_mapping, read_table
 from workloadkit.io.tables.engine import connect
 from workloadkit.io.tables.local_times import CHANGES
+from workloadkit.io.tables.parts import parts_of
+from workloadkit.io.tables.rows import read_together
 
 TIMES = {"submit": "a", "start": "b", "end": "c"}
 SECONDS = {"times": {"unit": "s"}, "fields": TIMES}
@@ -186,6 +188,31 @@ def test_parts_with_other_columns_and_folders_that_are_columns(tmp_path):
     assert trace.sidecar["qos"].tolist() == ["1", "1", "1", "2"]
     assert trace.sidecar["gpus"].fillna(-1).tolist() == [-1, -1, -1, 2]
     assert runs(read_table(str(tmp_path / "jobs" / "*" / "*.csv"), mapping)) == runs(trace)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_alike_parts_are_one_scan_also_in_folders_that_are_columns(tmp_path, form):
+    for month in ("1", "2", "2b"):
+        folder = tmp_path / f"month={month}"
+        folder.mkdir()
+        for number in (1, 2):
+            row = {"a": f"{number}{month[0]}0", "b": "999"}
+            if form == "parquet":
+                pq.write_table(
+                    pa.table({k: [v] for k, v in row.items()}), folder / f"{number}.parquet"
+                )
+            elif form == "csv":
+                (folder / f"{number}.csv").write_text("a,b\n" + ",".join(row.values()) + "\n")
+            else:
+                (folder / f"{number}.jsonl").write_text(json.dumps(row) + "\n")
+    mapping = {"times": {"unit": "s"}, "fields": {"submit": "a", "start": "b", "qos": "month"}}
+    trace = read_table(tmp_path, mapping)
+    submit, found = trace.column("submit") + 110, trace.sidecar["qos"].tolist()
+    assert [*zip(submit.tolist(), found, strict=True)] == [
+        *((110, "1"), (120, "2"), (120, "2b"), (210, "1"), (220, "2"), (220, "2b"))
+    ]
+    parts, _ = parts_of([tmp_path], read_mapping(mapping), tmp_path)
+    assert [len(group) for _, group in read_together(parts)] == [6]
 
 
 def test_durations_have_the_unit_of_their_own_part(tmp_path):

@@ -28,7 +28,7 @@ def rows_of(table: Table, zone: str, parts: Sequence[Part], names: Sequence[str]
     selects = []
     for first, group in read_together(parts):
         part = group[0]
-        columns = _typed_columns(part, names, zone, aware, mixed)
+        columns = _typed_columns(group, names, zone, aware, mixed)
         if part.format == "frame":
             scan, place = FRAME, "_row"
         elif part.format == "parquet":
@@ -56,8 +56,8 @@ def read_together(parts: Sequence[Part]) -> Iterator[tuple[int, list[Part]]]:
 
 def _alike(part: Part) -> tuple[object, ...]:
     """Return what parts that are read together have in common."""
-    given = (tuple(each.items()) for each in (part.kinds, part.types, part.keys))
-    return part.format, part.compression, part.is_lines, part.columns, *given
+    given = (tuple(each.items()) for each in (part.kinds, part.types))
+    return part.format, part.compression, part.is_lines, part.columns, tuple(part.keys), *given
 
 
 def count_rows(con: Any, table: Table, group: Sequence[Part]) -> list[int]:
@@ -120,12 +120,17 @@ def _selected(table: Table, columns: Mapping[str, str], scan: str, place: str) -
 
 
 def _typed_columns(
-    part: Part, names: Sequence[str], zone: str, aware: frozenset[str], mixed: frozenset[str]
+    group: Sequence[Part],
+    names: Sequence[str],
+    zone: str,
+    aware: frozenset[str],
+    mixed: frozenset[str],
 ) -> dict[str, str]:
-    """Return the SQL of each column of a part: durations as such, times with an offset in all.
+    """Return the SQL of each column of alike parts: durations as such, times with an offset in all.
 
     Columns that have several types in the parts are texts in all.
     """
+    part = group[0]
     lower = {column.lower(): column for column in part.columns}
     keys = part.keys
     found: dict[str, str] = {}
@@ -134,7 +139,9 @@ def _typed_columns(
         kind = part.kinds.get(there, "")
         sql = name(there or column)
         if not there and column in keys:
-            sql = text(keys[column])
+            values = [text(each.keys[column]) for each in group]
+            is_one = len(set(values)) == 1
+            sql = values[0] if is_one else f"[{', '.join(values)}][CAST(file_index AS BIGINT) + 1]"
         elif not there and part.format != "json":
             sql = "NULL"
         elif there in mixed:
