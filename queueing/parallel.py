@@ -1,11 +1,10 @@
 """Jobs that need several servers at once: first come, first served, and bounds on any scheduler."""
 
 import itertools
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +13,10 @@ from workloadkit.queueing.arguments import Floats, numbers
 from workloadkit.queueing.display import DisplayedResult
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.result import Exactness
-
-#: Largest number of states of a chain.
-MOST_STATES = 400_000
+from workloadkit.queueing.state_space import MOST_STATES, stationary
 
 #: Share of time with more waiting jobs than the chain holds.
 TAIL = 1e-12
-
-T = TypeVar("T", bound=Hashable)
 
 #: Jobs in service by class, and the class of the first waiting job, -1 without one.
 Phase = tuple[tuple[int, ...], int]
@@ -190,7 +185,7 @@ def saturation_throughput(p: ArrayLike, need: ArrayLike, S: ArrayLike, servers: 
             for after, _, chance in _filled(jobs, rest, phase[1], None):
                 yield after, rate * chance
 
-    share = _solve([phase for phase, _, _ in _filled(jobs, empty, -1, None)], steps)
+    share = stationary([phase for phase, _, _ in _filled(jobs, empty, -1, None)], steps)
     return float(sum(x * np.dot(phase[0], 1 / jobs.S) for phase, x in share.items()))
 
 
@@ -338,7 +333,7 @@ def _stationary(lam: float, jobs: ParallelJobs, most: float) -> tuple[Floats, li
     """Return the probability of each state, with a number of waiting jobs that suffices."""
     longest = 20 + int(np.log(TAIL) / np.log(lam / most))
     while True:
-        share = _solve([((0,) * jobs.p.size, -1, 0)], partial(_steps, lam, jobs, longest))
+        share = stationary([((0,) * jobs.p.size, -1, 0)], partial(_steps, lam, jobs, longest))
         if sum(x for (_, _, behind), x in share.items() if behind == longest) < TAIL * 1e2:
             states = [((inside, head), behind) for inside, head, behind in share]
             return np.array(list(share.values())), states
@@ -362,34 +357,3 @@ def _steps(
     for rate, rest in _completions(jobs, inside):
         for (left, first), number, chance in _filled(jobs, rest, head, behind):
             yield (left, first, number), rate * chance
-
-
-def _solve(starts: Iterable[T], steps: Callable[[T], Iterable[tuple[T, float]]]) -> dict[T, float]:
-    """Return the stationary distribution of a Markov chain on what its starts reach."""
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import spsolve
-
-    place: dict[T, int] = {}
-    source: list[int] = []
-    target: list[int] = []
-    rates: list[float] = []
-    place.update((state, k) for k, state in enumerate(dict.fromkeys(starts)))
-    queue = deque(place)
-    while queue:
-        state = queue.popleft()
-        for after, rate in steps(state):
-            if after not in place:
-                place[after] = len(place)
-                queue.append(after)
-            source += [place[state], place[state]]
-            target += [place[after], place[state]]
-            rates += [rate, -rate]
-        if len(place) > MOST_STATES:
-            raise QueueingError(f"the chain has more than {MOST_STATES:,} states")
-    n = len(place)
-    if n == 1:
-        return dict.fromkeys(place, 1.0)
-    flow = csc_array((rates, (target, source)), shape=(n, n))
-    others = spsolve(flow[1:, 1:], -flow[1:, [0]].toarray().ravel())
-    share = np.append(1.0, others)
-    return dict(zip(place, (share / share.sum()).tolist(), strict=True))

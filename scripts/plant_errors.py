@@ -1,39 +1,51 @@
 """Plant errors of 1 % in the exact formulas of `queueing`, and report what finds each.
 
 python scripts/plant_errors.py multiplies a returned value or a term by 1.01, in one function after
-the other, and runs the daily tests of `queueing`, those near the function first, until one fails.
-Each error is planted in a process that is forked after all tests are imported, so that most errors
-take a second. With --kernels, the functions are the compiled ones, and nothing is compiled. With
---crosscheck FILE, what `workloadkit crosscheck all --json FILE` simulated judges the errors that
-the tests miss. The exit code is 1 if fewer than 95 % are found.
+the other, and runs the daily tests of `queueing` that call the function, the shortest first, until
+one fails. Before, all tests run once, to see what each calls. Each error is planted in a process
+that is forked after all tests are imported, so that most errors take a second. With --kernels, the
+functions are the compiled ones, and nothing is compiled. With --crosscheck FILE, what `workloadkit
+crosscheck all --json FILE` simulated judges the errors that the tests miss. The exit code is 1 if
+fewer than 95 % are found.
+
+Not every product is a formula: steps of a search, tolerances, truncation bounds and factors that
+cancel may change without changing a result. Measurement decides, not a list of names. The tests
+that evaluated an expression whose error they missed run twice more, with and without the error,
+and all that `queueing` returns or raises to the tests is compared: each number of each result, and
+the text of each error. If no number differs by more than a thousandth of the planted error, 1e-5 of
+itself, and no text differs, the error is without effect. It is listed, not counted, and another
+error is planted instead. An expression that no test evaluates counts as not found. An error that
+only fails by a TypeError, such as 1.01 times the length of an array, is no error of a formula
+either, and is also replaced.
 """
 
 import argparse
 import ast
 import functools
 import importlib
-import inspect
 import json
 import os
 import random
 import sys
+import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from plant_faults import ROOT
 
+INSIDE = str(ROOT / "workloadkit" / "queueing")
 ERROR = 1.01
 ENOUGH = 0.95
 #: CPU time of the tests of one error. [s]
-PATIENCE = 15.0
-
-#: Values of chains, for each class of models, in a second.
-FIRST = "test_exact_values.py"
+PATIENCE = 30.0
+#: Relative difference of results that counts as none: a thousandth of the error.
+UNSEEN = 1e-5
+WITHOUT_EFFECT, NO_NUMBER = "without effect", "no number"
 
 #: Approximations, estimation from data, and what has no formula.
 LEFT_OUT = ("approximate", "measured", "total_rate", "levels", "think_times", "checking", "errors")
@@ -126,8 +138,8 @@ def sites(*, kernels: bool) -> list[list[Site]]:
     return found
 
 
-def spread(found: list[list[Site]], count: int, seed: int) -> list[Site]:
-    """Choose errors: one of each function, of functions at equal distances; then second ones."""
+def spread(found: list[list[Site]], count: int, seed: int) -> Iterator[Site]:
+    """Yield errors: one of each function, of functions at equal distances; then all others."""
     draw = random.Random(seed)
     shuffled = [draw.sample(here, len(here)) for here in found]
     rounds = [[here[k] for here in shuffled if k < len(here)] for k in range(count)]
@@ -136,10 +148,29 @@ def spread(found: list[list[Site]], count: int, seed: int) -> list[Site]:
         left = min(count - len(chosen), len(these))
         chosen += [these[i * len(these) // left] for i in range(left)]
     draw.shuffle(chosen)
-    return chosen
+    yield from chosen
+    others = [site for here in found for site in here if site not in chosen]
+    yield from draw.sample(others, len(others))
 
 
-def plant(site: Site) -> None:
+class Planted:
+    """What takes the place of an expression: its value times a factor, and how often it ran."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor, self.ran = factor, 0
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value with the error."""
+        self.ran += 1
+        if self.factor == 1:
+            return value
+        try:
+            return self.factor * value
+        except TypeError:  # fractions of sympy
+            return value + value / 100
+
+
+def plant(site: Site, factor: float) -> Planted:
     """Replace the code of the function in this process."""
     module = importlib.import_module(site.module)
     source = Path(str(module.__file__)).read_text()
@@ -150,12 +181,16 @@ def plant(site: Site) -> None:
     class Planter(ast.NodeTransformer):
         def visit(self, other: ast.AST) -> ast.AST:
             found = super().visit(other)
-            return ast.BinOp(ast.Constant(ERROR), ast.Mult(), node) if other is node else found
+            return (
+                ast.Call(ast.Name("_planted", ast.Load()), [node], []) if other is node else found
+            )
 
     whole = ast.fix_missing_locations(Planter().visit(tree))
     code = compile(whole, str(module.__file__), "exec", dont_inherit=True)
     live = functools.reduce(_part, site.function.split("."), module)
     live.__code__ = _code_of(code, site.function)
+    planted = vars(module)["_planted"] = Planted(factor)
+    return planted
 
 
 def _part(owner: Any, name: str) -> Any:
@@ -181,11 +216,11 @@ def _code_of(code: CodeType, name: str) -> CodeType:
 class Runner:
     """A plugin of pytest that plants the errors in place of running its tests once."""
 
-    def __init__(self, chosen: list[Site], judged: Path | None) -> None:
-        self.chosen, self.judged = chosen, judged
+    def __init__(self, errors: list[Site], count: int, judged: Path | None) -> None:
+        self.errors, self.count, self.judged = errors, count, judged
         self.found: list[tuple[Site, str]] = []
+        self.replaced: list[tuple[Site, str]] = []
         self.failed = ""
-        self.reached: dict[str, list[str]] = {}
 
     def pytest_configure(self) -> None:
         """Let Hypothesis look for no smaller examples of a failure."""
@@ -199,35 +234,82 @@ class Runner:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the first failure."""
         if report.failed and not self.failed:
-            self.failed = report.nodeid
+            crash = getattr(report.longrepr, "reprcrash", None)
+            by_type = getattr(crash, "message", "").startswith("TypeError")
+            self.failed = NO_NUMBER if by_type else report.nodeid
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Plant one error after the other, each in a process of its own."""
-        chains = [item for item in session.items if item.path.name == FIRST]
-        self.reached = json.loads(_in_a_child(lambda: json.dumps(_reached(chains))))
-        for site in self.chosen:
+        measured = json.loads(_in_a_child(lambda: json.dumps(self._measure(session.items))))
+        for site in self.errors:
+            if len(self.found) == self.count:
+                break
             begun = time.monotonic()
-            by = _in_a_child(functools.partial(self._judge, site, session))
-            self.found.append((site, by))
+            path = importlib.import_module(site.module).__file__
+            calling = [i for _, i, called in measured if f"{path}:{site.function}" in called]
+            items = [session.items[i] for i in calling]
+            by, ran = json.loads(_in_a_child(functools.partial(self._judge, site, items)))
+            if not by and ran and _without_effect(site, [items[i] for i in ran]):
+                by = WITHOUT_EFFECT
+            (self.replaced if by in (WITHOUT_EFFECT, NO_NUMBER) else self.found).append((site, by))
             where = f"{site.module.removeprefix('workloadkit.')}.{site.function}"
             words = f"{len(self.found):3} {where}: {' '.join(site.text.split())[:60]}"
             took = f"{time.monotonic() - begun:.0f} s"
             print(f"{words}\n    {by or 'NOT FOUND'} ({took})", file=sys.stderr, flush=True)
         return True
 
-    def _judge(self, site: Site, session: pytest.Session) -> str:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-        plant(site)
-        items = _near(site, session.items, self.reached)
-        for item, after in zip(items, [*items[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+    def _measure(self, items: list[pytest.Item]) -> list[tuple[float, int, list[str]]]:
+        """Run all tests; return the time, place, and functions that each calls, shortest first.
+
+        Tests that fail without an error are left out.
+        """
+        found = []
+        called: dict[int, CodeType] = {}
+
+        def note(frame: FrameType, event: str, _: Any) -> None:
+            if event == "call":
+                called[id(frame.f_code)] = frame.f_code
+
+        stderr = os.dup(2)
+        begun = time.process_time()
+        sys.setprofile(note)
+        for place in _run(items, np.inf):
+            sys.setprofile(None)
+            took = time.process_time() - begun
             if self.failed:
-                return self.failed.rpartition("/")[2]
-            if time.process_time() > PATIENCE:
-                break
-        return _by_simulation(self.judged) if self.judged else ""
+                os.write(stderr, f"left out, fails without an error: {self.failed}\n".encode())
+                self.failed = ""
+            else:
+                names = (f"{c.co_filename}:{c.co_qualname}" for c in called.values())
+                found.append((took, place, sorted(name for name in names if INSIDE in name)))
+            called.clear()
+            begun = time.process_time()
+            sys.setprofile(note)
+        sys.setprofile(None)
+        return sorted(found)
+
+    def _judge(self, site: Site, items: list[pytest.Item]) -> str:
+        """Return what finds the error, and the places of the tests that evaluated it."""
+        planted, ran, before = plant(site, ERROR), [], 0
+        for place in _run(items):
+            if planted.ran > before:
+                ran.append(place)
+            before = planted.ran
+            if self.failed:
+                return json.dumps([self.failed.removeprefix("tests/queueing/"), []])
+        return json.dumps([_by_simulation(self.judged) if self.judged else "", ran])
+
+
+def _run(items: list[pytest.Item], patience: float = PATIENCE) -> Iterator[int]:
+    """Run tests in silence until the CPU time is over; yield the place of each."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    for place, (item, after) in enumerate(zip(items, [*items[1:], None], strict=False)):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        yield place
+        if time.process_time() > patience:
+            break
 
 
 def _in_a_child(answer: Callable[[], str]) -> str:
@@ -244,58 +326,67 @@ def _in_a_child(answer: Callable[[], str]) -> str:
     return found
 
 
-def _reached(chains: list[pytest.Item]) -> dict[str, list[str]]:
-    """Return the functions that each class of chains calls, by file and name."""
-    found = {}
-    for item in chains:
-        assert isinstance(item, pytest.Function)
-        called = set[str]()
-
-        def note(frame: FrameType, event: str, _: Any, called: set[str] = called) -> None:
-            if event == "call":
-                code = frame.f_code
-                called.add(f"{Path(code.co_filename).name}:{code.co_qualname}")
-
-        values, _ = item.module.CLASSES[item.callspec.params["name"]]
-        sys.setprofile(note)
-        list(values())
-        sys.setprofile(None)
-        found[item.nodeid] = sorted(called)
-    return found
+def _without_effect(site: Site, items: list[pytest.Item]) -> bool:
+    """Whether the tests see the same results of `queueing` with the error as without."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, name) for name in ("right.npy", "wrong.npy")]
+        right = _in_a_child(functools.partial(_seen, site, 1.0, items, paths[0], PATIENCE))
+        items = items[: json.loads(right)[0]]
+        if right != _in_a_child(functools.partial(_seen, site, ERROR, items, paths[1], np.inf)):
+            return False
+        a, b = map(np.load, paths)
+    return bool(np.isclose(a, b, rtol=UNSEEN, atol=1e-14, equal_nan=True).all())
 
 
-def _near(site: Site, items: list[pytest.Item], reached: dict[str, list[str]]) -> list[pytest.Item]:
-    """Return the tests: chains that call it, then others, those that mention its module first."""
-    here = f"{site.module.rpartition('.')[2]}.py:{site.function}"
-    items = [item for item in items if here in reached.get(item.nodeid, [here])]
-    names = _users_of(site.module)
-    cases: Counter[str] = Counter()
+def _seen(site: Site, factor: float, items: list[pytest.Item], to: Path, patience: float) -> str:
+    """Write the numbers that the tests see to a file; return the texts, and how many numbers."""
+    from workloadkit.queueing.errors import QueueingError
 
-    def distance(item: pytest.Item) -> tuple[bool, bool, int, float]:
-        name = item.nodeid.partition("[")[0]
-        cases[name] += 1
-        text = _text(item)
-        mentions = sum(text.count(name) for name in names)
-        example, dense = isinstance(item, pytest.DoctestItem), mentions / max(len(text), 400)
-        return item.path.name != FIRST, example, cases[name], -dense
+    numbers: list[Any] = []
+    texts: list[str] = []
 
-    return sorted(items, key=distance)
+    def note(frame: FrameType, event: str, value: Any) -> None:
+        if event != "return" or not frame.f_code.co_filename.startswith(INSIDE):
+            return
+        above = frame.f_back
+        while above is not None:
+            if above.f_code.co_filename.startswith(INSIDE):
+                return
+            above = above.f_back
+        _note(value, numbers, texts)
+
+    def noted(error: QueueingError, *words: object) -> None:
+        texts.append(str(words))
+
+    plant(site, factor)
+    QueueingError.__init__ = noted  # type: ignore[assignment, method-assign]
+    sys.setprofile(note)
+    places = list(_run(items, patience))
+    sys.setprofile(None)
+    whole = np.concatenate([np.zeros(0), *(np.ravel(n) for n in numbers)])
+    np.save(to, whole)
+    return json.dumps([len(places), whole.size, texts])
 
 
-@functools.cache
-def _text(item: pytest.Item) -> str:
-    return inspect.getsource(item.function) if isinstance(item, pytest.Function) else ""
-
-
-def _users_of(module: str) -> set[str]:
-    """Return the public functions of a module, and of the modules that import from it."""
-    found = set()
-    for path in (ROOT / "queueing").rglob("*.py"):
-        text = path.read_text()
-        own = path == Path(str(importlib.import_module(module).__file__)).resolve()
-        if own or f"from {module} import" in text:
-            found |= {name for name, _ in functions(ast.parse(text))}
-    return {name for name in found if "." not in name and name[0] != "_"}
+def _note(value: Any, numbers: list[Any], texts: list[str]) -> None:
+    """Add the numbers and texts of a result."""
+    if isinstance(value, str) or type(value).__module__.startswith("sympy"):
+        texts.append(str(value))
+    elif isinstance(value, np.ndarray | np.number | float | int):
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            numbers.append(array.astype(np.float64))
+        elif array.dtype.kind == "c":
+            numbers.extend((array.real, array.imag))
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            _note(each, numbers, texts)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _note(each, numbers, texts)
+    elif type(value).__module__.startswith("workloadkit.queueing") and hasattr(value, "__dict__"):
+        public = {name: each for name, each in vars(value).items() if name[0] != "_"}
+        _note(public, numbers, texts)
 
 
 def _by_simulation(judged: Path) -> str:
@@ -334,15 +425,17 @@ def main() -> int:
     if chosen.kernels:
         os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.chdir(ROOT)
-    errors = spread(sites(kernels=chosen.kernels), chosen.count, chosen.seed)
-    errors = [site for site in errors if chosen.only in f"{site.module}.{site.function}"]
-    runner = Runner(errors, chosen.crosscheck)
+    found = sites(kernels=chosen.kernels)
+    found = [here for here in found if chosen.only in f"{here[0].module}.{here[0].function}"]
+    runner = Runner(list(spread(found, chosen.count, chosen.seed)), chosen.count, chosen.crosscheck)
     how = ["-qs", "--tb=no", "-p", "no:cacheprovider"]
     pytest.main([*how, "tests/queueing", "workloadkit/queueing"], plugins=[runner])
     missed = [site for site, by in runner.found if not by]
     by_tests = sum(bool(by) and not by.startswith("crosscheck") for _, by in runner.found)
     by_runs = len(runner.found) - by_tests - len(missed)
     print(f"{len(runner.found)} errors: {by_tests} found by tests, {by_runs} by simulation")
+    for site, why in runner.replaced:
+        print(f"{why}, replaced: {site.module}.{site.function}: {site.text}")
     for site in missed:
         print(f"not found: {site.module}.{site.function}: {site.text}")
     return int(len(missed) > (1 - ENOUGH) * len(runner.found))

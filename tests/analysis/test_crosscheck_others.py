@@ -78,6 +78,7 @@ def test_a_model_agrees_with_its_simulation(name):
 
 OWN = ("ps", "srpt", "sjf", "fb", "impatient", "breakdowns")
 OWN += ("batches", "vacations", "ggc", "dps", "priorities", "jackson", "qna", "class_switching")
+OWN += ("bulk_service", "fork_join", "closed_priorities")
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -14,8 +14,12 @@ from workloadkit.queueing import (
     QueueingError,
     batches,
     breakdowns,
+    bulk_service,
+    closed,
+    closed_priorities,
     dps,
     fb,
+    fork_join,
     ggc,
     impatient,
     mg1,
@@ -305,6 +309,95 @@ def test_sharing_by_weights_is_its_chain():
     shares = markov.stationary_floats((0, 0), moves)
     expected = [markov.mean(shares, lambda s, k=k: s[k]) / lam[k] for k in range(2)]
     assert dps(lam, S, weight).R == pytest.approx(expected, rel=1e-7)
+
+
+def tasks_there(load, count, most):
+    """Mean number of jobs of `count` tasks: as many as tasks in the longest queue."""
+
+    def moves(state):
+        if max(state) < most:
+            yield tuple(n + 1 for n in state), load
+        for k in range(count):
+            if state[k]:
+                yield tuple(n - (j == k) for j, n in enumerate(state)), 1.0
+
+    return markov.mean(markov.stationary_floats((0,) * count, moves), max)
+
+
+def test_jobs_of_tasks_lie_between_their_bounds():
+    for load, count, most in ((0.3, 3, 12), (0.1, 4, 6)):
+        R = tasks_there(load, count, most) / load
+        found = fork_join(load, 1, count)
+        assert found.R_low < R < found.R_high
+        assert 0.001 < 1 - found.R / R < 0.01  # of the stated 0.05
+    alone, two = fork_join(0.7, 2 / 3, 1), fork_join(0.7, 1, 2)
+    assert alone.R == alone.R_low == alone.R_high == pytest.approx(mm1(0.7, 2 / 3).R, rel=1e-14)
+    assert two.exactness == "exact, two queues"
+    heavy = fork_join(1 - 1e-9, 1, 2)  # 11/12 of independent queues
+    assert heavy.R / heavy.R_high == pytest.approx(11 / 12, rel=1e-6)
+    assert fork_join(1e-12, 1, [3, 4]).R == pytest.approx([11 / 6, 25 / 12])  # H of them
+    with pytest.raises(QueueingError, match=r"tasks is 1\.5; it must be a whole number"):
+        fork_join(0.5, 1, 1.5)
+
+
+@pytest.mark.slow
+def test_the_error_of_many_tasks_is_as_stated():
+    worst = 0.0
+    for load, count in ((0.4, 4), (0.7, 4), (0.9, 8), (0.7, 16), (0.7, 32)):
+        rng = np.random.default_rng(1)
+        work, total, runs = np.zeros((400, count)), np.zeros(400), 6000
+        for job in range(runs + 1500):
+            work += rng.exponential(size=work.shape)
+            if job >= 1500:
+                total += work.max(axis=1)
+            work = np.maximum(work - rng.exponential(1 / load, (400, 1)), 0)
+        mean, error = total.mean() / runs, total.std(ddof=1) / 20 / runs
+        found = fork_join(load, 1, count)
+        worst = max(worst, abs(found.R / mean - 1) + 2 * error / mean)
+        assert found.R_low < mean + 4 * error and mean - 4 * error < found.R_high
+    assert 0.05 / 3 < worst < 0.05
+
+
+def test_bulk_service_has_its_limits():
+    for lam, S in ((0.5, 1), (0.3, 2), (0.9, 1)):
+        for name in ("R", "Q", "U", "W", "Lq", "p_wait"):
+            one = getattr(bulk_service(lam, S, 1), name)
+            assert one == pytest.approx(getattr(mm1(lam, S), name), rel=1e-12), name
+    assert bulk_service(0.5, 1, 2).derivative("R", "lam") == pytest.approx(
+        (bulk_service(0.50001, 1, 2).R - bulk_service(0.49999, 1, 2).R) / 2e-5, rel=1e-8
+    )
+    every = bulk_service(3, 1, 10**6)  # if the server works, a job waits for the rest of a service
+    assert every.W == pytest.approx(every.U, rel=1e-12)
+    assert bulk_service(0, 2, 3).R == 2
+    with pytest.raises(QueueingError, match="lam is 3; it must be below size / S"):
+        bulk_service(3, 1, 3)
+
+
+def test_closed_users_with_priorities_have_their_limits():
+    for order in ("preemptive", "non-preemptive"):
+        for N, c in ((4, 1), (6, 3)):
+            one = closed_priorities(N, 5, 1.5, servers=c, order=order)
+            assert one.R[0] == pytest.approx(closed(N, 5, 1.5, servers=c).R, rel=1e-12)
+        same = closed_priorities([2, 3, 1], 5, 1.5, servers=2, order=order)
+        assert same.Q.sum() == pytest.approx(closed(6, 5, 1.5, servers=2).Q, rel=1e-12)
+        assert (np.diff(same.R) > 0).all() and same.exactness == "exact, Markov chain"
+        assert same.X * (5 + same.R) == pytest.approx([2, 3, 1])
+    # the first class does not see those that it interrupts
+    first = closed_priorities([3, 9], [4, 1], [1, 2], order="preemptive")
+    assert first.R[0] == pytest.approx(closed(3, 4, 1).R, rel=1e-12)
+    # many users who think long are Poisson arrivals
+    many = closed_priorities([40, 60], [200, 200], 1, order="preemptive")
+    assert many.R == pytest.approx(priorities([0.2, 0.3], 1, order="preemptive").R, rel=0.04)
+    for change, message in (
+        ({"order": "fair"}, "order is 'fair'"),
+        ({"N": [1, 2.5]}, r"N\[1\] is 2.5; it must be a whole number"),
+        ({"Z": 0}, r"Z\[0\] is 0; it must be finite, above 0"),
+        ({"N": [[1]]}, "it must be one class each"),
+        ({"servers": [1, 2]}, r"servers is \[1, 2\]; it must be one number"),
+        ({"N": [1000, 1000]}, "the chain has more than 400,000 states"),
+    ):
+        with pytest.raises(QueueingError, match=message):
+            closed_priorities(**({"N": [1, 2], "Z": 5, "S": 1} | change))
 
 
 def test_sharing_has_its_limits():

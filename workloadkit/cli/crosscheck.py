@@ -40,6 +40,7 @@ MODELS = (
     *("all", "mm1", "poisson", "mmc", "sites", "mminf", "mmck", "md1", "mg1", "closed", "think"),
     *("mgc", "ps", "srpt", "sjf", "fb", "impatient", "breakdowns", "mixed", "reopen", "parallel"),
     *("ggc", "batches", "vacations", "dps", "priorities", "jackson", "qna", "class_switching"),
+    *("bulk_service", "fork_join", "closed_priorities"),
     *("mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva", "open_network"),
 )
 

@@ -62,17 +62,20 @@ NAMES = (
         "breakdowns",
         "batches",
         "vacations",
+        "bulk_service",
+        "fork_join",
         "ps",
         "dps",
         "srpt",
         "sjf",
         "fb",
         "priorities",
+        "closed_priorities",
     ),
     *("network", "fit"),
 )
 #: Models of several classes: a list has the values of the classes.
-OF_CLASSES = ("priorities", "dps")
+OF_CLASSES = ("priorities", "closed_priorities", "dps")
 
 
 @with_settings()

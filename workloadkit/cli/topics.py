@@ -174,11 +174,14 @@ vacations lam S scv away scv_away
                           a server that goes away when there are no jobs
 breakdowns lam S up down  one server that works and is repaired for these
                           mean times
+bulk_service lam S size   a server that takes up to so many jobs at once
+fork_join lam S tasks     jobs of tasks at servers of their own
 ps lam S, srpt lam S, sjf lam S, fb lam S
                           processor sharing; shortest remaining time first,
                           shortest job first, least attained service; scv=1
 priorities lam S          a list is one class each, the first has priority;
                           servers=, scv=, order=non-preemptive|preemptive
+closed_priorities N Z S   the same for closed users; servers=, order=
 dps lam S weight          classes that share a server by weights
 network demands N         N users and stations of these demands; Z=0,
                           method=mva|bard-schweitzer|linearizer; and, or
@@ -210,6 +213,10 @@ impatient       lam S servers patience
 breakdowns      lam S up down
 batches         lam S scv size scv_size
 vacations       lam S scv away scv_away
+bulk_service    lam S size
+fork_join       lam S tasks
+closed_priorities
+                N Z S             users of classes [servers, order]
 closed | think  N Z S             closed users [servers, method]
 mixed           lam N Z S         both [servers, method, p]
 reopen          lam p Z S         users who submit again [servers, method]

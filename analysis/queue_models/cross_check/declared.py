@@ -28,10 +28,13 @@ from workloadkit.analysis.queue_models.cross_check.one_station import (
     gamma_times,
     play_batches,
     play_breakdowns,
+    play_bulk,
     play_by_size,
     play_classes,
+    play_fork_join,
     play_general,
     play_impatient,
+    play_sources,
     play_vacations,
 )
 from workloadkit.analysis.queue_models.cross_check.stations import play_limited_room
@@ -178,7 +181,7 @@ def _of_classes(point: Point) -> Callable[..., Any]:
 def _measures_of_classes(point: Point) -> tuple[ModelMeasure, ...]:
     return tuple(
         ModelMeasure(kind, kind, f"class {r}", (kind,), (r,))
-        for r in range(np.size(point["lam"]))
+        for r in range(np.size(point["lam" if "lam" in point else "N"]))
         for kind in get_args(Kind)[:4]
     )
 
@@ -196,6 +199,16 @@ def _classes(theory: str, *others: str, **example: Any) -> CheckedModel:
         arrays=True,
         fewer=10,
     )
+
+
+def _of_sources(point: Point) -> Callable[..., Any]:
+    """Return the simulation of closed users with priorities."""
+    shape = np.broadcast_shapes(*(np.shape(point[name]) for name in ("N", "Z", "S")))
+    N, Z, S = (np.broadcast_to(point[name], shape) for name in ("N", "Z", "S"))
+    servers = whole(float(point.get("servers", 1.0)))
+    once = np.ones(shape)
+    classes = Classes(once, S, once, servers, point.get("order") == "preemptive", None)
+    return lambda jobs: partial(play_sources, classes, N, Z, jobs)
 
 
 def _of_impatient(_: Point) -> tuple[ModelMeasure, ...]:
@@ -244,6 +257,8 @@ def _any_one_server(
 _ONE_SERVER: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
     "batches": (play_batches, {"lam": 0.2, "S": 1, "scv": 2, "size": 2, "scv_size": 0.5}),
     "vacations": (play_vacations, {"lam": 0.6, "S": 1, "scv": 2, "away": 2, "scv_away": 0.5}),
+    "bulk_service": (play_bulk, {"lam": 1.5, "S": 1, "size": 3}),
+    "fork_join": (play_fork_join, {"lam": 0.6, "S": 1, "tasks": 5}),
 }
 
 _CLOSED = _declared(
@@ -314,6 +329,13 @@ MODELS: dict[str, CheckedModel] = {
     "dps": _classes("dps", "weight", lam=[0.3, 0.2], S=[1, 1.5], weight=[3, 1]),
     "priorities": _classes(
         "priorities", "servers", "scv", "order", lam=[0.3, 0.2], S=[0.5, 2], scv=[1, 2]
+    ),
+    "closed_priorities": replace(
+        _classes("priorities", N=[3, 4], Z=[4, 6], S=[0.5, 1]),
+        theory="closed_priorities",
+        needed=("N", "Z", "S"),
+        known=("N", "Z", "S", "servers", "order"),
+        simulated=_of_sources,
     ),
     "impatient": _declared(
         "impatient",

@@ -174,6 +174,40 @@ def play_vacations(
     return Observed(submit, start, start + service, np.ones(jobs), {"all": everyone}, jobs)
 
 
+def play_bulk(lam: float, S: float, size: float, jobs: int, rng: np.random.Generator) -> Observed:
+    """Play one server that takes up to `size` waiting jobs at once."""
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    start, end = np.empty(jobs), np.empty(jobs)
+    now, first = 0.0, 0
+    while first < jobs:
+        now = max(now, submit[first])
+        after = min(int(np.searchsorted(submit, now, "right")), first + int(size))
+        start[first:after] = now
+        now += float(rng.exponential(S))
+        end[first:after] = now
+        first = after
+    held = np.full(jobs, 0.0)  # the server is busy once for the jobs of a service
+    held[np.flatnonzero(np.diff(start, prepend=-1.0))] = 1.0
+    return Observed(submit, start, end, held, {"all": np.ones(jobs, np.bool_)}, jobs)
+
+
+def play_fork_join(
+    lam: float, S: float, tasks: float, jobs: int, rng: np.random.Generator
+) -> Observed:
+    """Play jobs that end with the last of their tasks, each at a server of its own.
+
+    The work of a job counts as done at its end, by as many servers as its tasks need in the mean.
+    """
+    submit = np.cumsum(rng.exponential(1 / lam, jobs))
+    free, end, work = np.zeros(int(tasks)), np.empty(jobs), np.empty(jobs)
+    for j in range(jobs):
+        service = rng.exponential(S, free.size)
+        free = np.maximum(free, submit[j]) + service
+        end[j], work[j] = free.max(), service.mean()
+    everyone = np.ones(jobs, np.bool_)
+    return Observed(submit, end - work, end, np.ones(jobs), {"all": everyone}, jobs)
+
+
 class Classes(NamedTuple):
     """Classes of jobs at a station, in the order of their priority; arrays of shape (R,).
 
@@ -218,6 +252,45 @@ def play_classes(classes: Classes, jobs: int, rng: np.random.Generator) -> Obser
         speed = _speeds(classes, left, kinds, speed)
     members = {f"class {r}": kind == r for r in range(classes.lam.size)}
     return Observed(submit, end - size, end, np.ones(jobs), members, jobs)
+
+
+def play_sources(
+    classes: Classes, N: np.ndarray, Z: np.ndarray, jobs: int, rng: np.random.Generator
+) -> Observed:
+    """Play closed users of classes with priorities; work is done at the end of a job."""
+    of_user = np.repeat(np.arange(N.size), N.astype(int)).tolist()
+    thinking = [(float(rng.exponential(Z[k])), user) for user, k in enumerate(of_user)]
+    heapq.heapify(thinking)
+    submit, size = list[float](), list[float]()
+    user, kind = list[int](), list[int]()
+    end = dict[int, float]()
+    left = dict[int, float]()  # remaining times of the jobs in the system
+    speed = dict[int, float]()  # of those in service
+    now = 0.0
+    while len(submit) < jobs or any(j < jobs for j in left):
+        arrival = thinking[0][0] if thinking else np.inf
+        first = min(speed, key=lambda j: left[j], default=-1)
+        step = min(now + left[first] if speed else np.inf, arrival)
+        for j in speed:
+            left[j] -= step - now
+        if step < arrival:
+            end[first] = step
+            k = kind[first]
+            heapq.heappush(thinking, (step + float(rng.exponential(Z[k])), user[first]))
+            del left[first], speed[first]
+        else:
+            _, who = heapq.heappop(thinking)
+            user.append(who)
+            kind.append(of_user[who])
+            submit.append(step)
+            size.append(float(rng.exponential(classes.S[kind[-1]])))
+            left[len(submit) - 1] = size[-1]
+        now = step
+        speed = _speeds(classes, left, kind, speed)
+    ends = np.array([end[j] for j in range(jobs)])
+    members = {f"class {r}": np.array(kind[:jobs]) == r for r in range(N.size)}
+    begun = ends - np.array(size[:jobs])
+    return Observed(np.array(submit[:jobs]), begun, ends, np.ones(jobs), members, jobs)
 
 
 def _speeds(
