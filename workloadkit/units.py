@@ -6,8 +6,8 @@ out of it, and counted.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -70,6 +70,10 @@ class Counting:
     def left_out(self) -> int:
         """Jobs that are left out."""
         return self.none + self.unknown
+
+    def of_another_machine(self) -> "Counting":
+        """Return the same of jobs on another machine: its processors are unknown."""
+        return replace(self, sizes={}, machine=None)
 
     def __str__(self) -> str:
         left = [f"{self.none:,} that hold{'s' * (self.none == 1)} none"] * (self.none > 0)
@@ -270,6 +274,29 @@ def counted_log(trace: "Trace", settings: Any) -> "Trace":
         return trace if settings.unit == "procs" else in_unit(trace, settings.unit)
     amounts_of(trace, settings.unit)  # an error if they are unknown
     return in_unit(trace, "procs")
+
+
+def joined_counting(traces: "Sequence[Trace]") -> Counting | None:
+    """Return how logs are seen that are joined; their own machine stays if all have the same.
+
+    Raises
+    ------
+    WorkloadError
+        If they are not seen in the same unit.
+    """
+    first, *others = (trace.counting for trace in traces)
+    if any(trace.unit != traces[0].unit for trace in traces):
+        raise WorkloadError("the logs count sizes in different units; give all in the same one")
+    for other in others:
+        if first is not None and other is not None:
+            same = (first.sizes, first.machine) == (other.sizes, other.machine)
+            first = replace(
+                first if same else first.of_another_machine(),
+                n_jobs=first.n_jobs + other.n_jobs,
+                none=first.none + other.none,
+                unknown=first.unknown + other.unknown,
+            )
+    return first
 
 
 def _origin(trace: "Trace") -> dict[str, Any]:

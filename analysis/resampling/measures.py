@@ -25,8 +25,8 @@ from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, check_choice, check_count
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import seed_of
-from workloadkit.resample.pooling import Unit
 from workloadkit.resample.runs import prepare
+from workloadkit.settings.resampling import Moved
 from workloadkit.trace import Trace, check_trace
 
 #: Time unit of the arrival counts for the Hurst parameter. [s]
@@ -270,16 +270,16 @@ def compare_units(
     check_trace(trace)
     n_runs = check_count("count", count, least=1)
     units = list(dict.fromkeys(units))
-    if "unit" in how:
-        raise ParameterError("unit", "is not a parameter here; use units")
+    if "move" in how:
+        raise ParameterError("move", "is not a parameter here; use units")
     if not units:
         raise ParameterError(f"units is empty; known: {', '.join(UNITS)}")
     for unit in units:
-        check_choice("units", unit, Unit)
+        check_choice("units", unit, Moved)
     seed = seed_of(rng)
     table = pd.DataFrame({"original": _measure(comparable(trace))})
     for unit in units:
-        prepared = prepare(trace, unit=unit, **how)
+        prepared = prepare(trace, move=unit, **how)
         runs = pd.DataFrame([_measure(prepared.run_of(i, seed)) for i in range(n_runs)])
         table[f"{unit}_mean"], table[f"{unit}_sd"] = runs.mean(), runs.std()
     return UnitComparison(trace.name, n_runs, seed, dict(how), table.rename_axis("measure"))

@@ -20,7 +20,7 @@ from workloadkit.analysis.logs.distributions import (
 from workloadkit.analysis.memory.hurst_parameter import logarithmic_axes
 from workloadkit.analysis.page import Report
 from workloadkit.analysis.resampling.measures import ESTIMATORS, FIGURE_4, FIGURE_5, MEASURES
-from workloadkit.analysis.section import Figure, Section, Table, shown
+from workloadkit.analysis.section import Figure, Section, Table, in_words_of, shown
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class ValidationReport(Report):
 
 def report(found: "ResamplingValidation") -> ValidationReport:
     """Return the report of a validation."""
-    sections = (_load(found), _distributions(found), _locality(found), _memory(found))
+    made = (_load(found), _distributions(found), _locality(found), _memory(found))
+    sections = tuple(in_words_of(section, found.source) for section in made)
     parameters = {"count": found.count, "seed": found.seed, **found.how}
     return ValidationReport(found.source, sections, parameters)
 
@@ -73,6 +74,8 @@ def _load(found: "ResamplingValidation") -> Section:
     names = [name for name in MEASURES if name in ("jobs", "users", "jobs_per_week")]
     names += ["offered_load"]
     notes = [f"The original is compared with {_logs(found)}, drawn from its users."]
+    if found.source.counting is not None:
+        notes.append(str(found.source.counting))
     if found.left_out:
         jobs = plural(found.left_out, "job")
         notes.append(

@@ -23,6 +23,7 @@ from workloadkit.errors import ParameterError, check_count, quoted
 from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import Resampling, own_seed, prepare
 from workloadkit.trace import Trace, check_trace
+from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
     from workloadkit.analysis.resampling.page import ValidationReport
@@ -154,7 +155,7 @@ def validate_resampling(
 
 def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> ResamplingValidation:
     """Compare a log with the first runs of a prepared resampling, see `validate_resampling`."""
-    original = comparable(trace)
+    original = comparable(counted := counted_log(trace, resampling.settings))
     extracts, rows, lines = {}, {}, {}
 
     def logs() -> Iterator[tuple[str, Trace]]:
@@ -169,10 +170,10 @@ def validate(trace: Trace, resampling: Resampling, count: int, seed: int) -> Res
     table = pd.DataFrame.from_dict(rows, orient="index")
     runs = table.iloc[1:].rename_axis("run")
     runs.insert(0, "seed", [own_seed(seed, i) for i in range(count)])
-    version, figures = published(trace.name)
+    version, figures = published(trace.name) if counted.counting is None else ("", {})
     return ResamplingValidation(
         original,
-        trace.n_jobs - original.n_jobs,
+        counted.n_jobs - original.n_jobs,
         count,
         seed,
         resampling.parameters,

@@ -208,8 +208,8 @@ def test_lines_of_pox_plots_have_the_slopes_that_are_reported(found):
 
 @needs_compiler
 def test_parameters_of_resample_pass_through(log):
-    found = analysis.validate_resampling(log, 2, rng=1, weeks=60, unit="session")
-    assert found.how == {"weeks": 60, "unit": "session"}
+    found = analysis.validate_resampling(log, 2, rng=1, weeks=60, move="session")
+    assert found.how == {"weeks": 60, "move": "session"}
     assert (found.runs["jobs"] > 1.5 * found.table.loc["jobs", "original"]).all()
     assert found.report().provenance["parameters"]["weeks"] == 60
 
@@ -250,8 +250,8 @@ def test_what_is_wrong_is_reported_before_anything_is_drawn(log):
         analysis.validate_resampling(log, week=3)
     with pytest.raises(wk.ParameterError, match=r"trace is "):
         analysis.validate_resampling(log.jobs)
-    with pytest.raises(wk.ParameterError, match=r"^unit is not a parameter here"):
-        analysis.resampling.compare_units(log, unit="job")
+    with pytest.raises(wk.ParameterError, match=r"^move is not a parameter here"):
+        analysis.resampling.compare_units(log, move="job")
     with pytest.raises(wk.ParameterError, match=r"^units is 'day'; known: user, session, "):
         analysis.resampling.compare_units(log, units=["day"])
     with pytest.raises(wk.ParameterError, match=r"^units is empty; known"):

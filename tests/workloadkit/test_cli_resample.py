@@ -59,7 +59,7 @@ def test_the_seed_that_was_drawn_makes_the_same_bytes(run, log, tmp_path):
 def test_options_reach_the_resampling(run, log, tmp_path):
     new = tmp_path / "new.swf"
     options = {
-        "--weeks": 30, "--load": 2, "--unit": "job", "--long-term": "30d", "--edge": "1w",
+        "--weeks": 30, "--load": 2, "--move": "job", "--long-term": "30d", "--edge": "1w",
         "--end-effects": "any", "--begin": 0, "--long-term-users": 3, "--temporary-users": 1.5,
         "--arrivals": 0.5, "--rare": f"2:1w-11w,1:{5 * WEEK}-{6 * WEEK}", "--rare-per-week": 0.25,
         "--start": "activity",
@@ -68,7 +68,7 @@ def test_options_reach_the_resampling(run, log, tmp_path):
     code, _, err = run(log, "-o", new, "--seed", 1, *words)
     assert code == 0, err
     expected = wk.resample(
-        wk.read_swf(log), rng=1, weeks=30, load=2, unit="job", long_term=30 * 86400, edge=WEEK,
+        wk.read_swf(log), rng=1, weeks=30, load=2, move="job", long_term=30 * 86400, edge=WEEK,
         end_effects="any", begin=0, long_term_users=3, temporary_users=1.5, arrivals=0.5,
         rare_per_week=0.25, rare=[(2, WEEK, 11 * WEEK), (1, 5 * WEEK, 6 * WEEK)], start="activity",
     )  # fmt: skip
@@ -422,7 +422,7 @@ def test_wrong_usage_is_exit_2_and_writes_nothing(run, log):
             "write 0.9 for 90 %\n",
         ),
         (["--weeks", "nan"], "error: --weeks is nan; it must be positive"),
-        (["--unit", "week"], "error: --unit is 'week'; known: user, session, batch, job"),
+        (["--move", "week"], "error: --move is 'week'; known: user, session, batch, job"),
         (["--end-effects", "x"], "error: --end-effects is 'x'; known: whole, any"),
         (["--count", 3], "error: --count writes files; name their folder with -o"),
         (["--rare", "3"], "error: rare '3'; write USER:BEGIN-END, as in 374:30w-31w"),

@@ -29,7 +29,7 @@ def test_the_shaken_log_goes_to_stdout(run, log, tmp_path):
 
 def test_options_reach_the_shaking_and_the_seed_is_reported(run, log, tmp_path):
     new = tmp_path / "new.swf.gz"
-    code, out, err = run(log, "-o", new, "--unit", "user", "--by", "2min")
+    code, out, err = run(log, "-o", new, "--move", "user", "--by", "2min")
     assert (code, out) == (0, "")
     *said, seed = err.split()
     assert said == ["wrote", str(new) + ":", "jobs", "4,", "seed"]
@@ -41,7 +41,7 @@ def test_options_reach_the_shaking_and_the_seed_is_reported(run, log, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--unit", "week"], "error: --unit is 'week'; known: job, batch, session, user"),
+        (["--move", "week"], "error: --move is 'week'; known: user, session, batch, job"),
         (["--by", "long"], "'long' is not a duration"),
         (["--by", "-5"], "'-5' is not a duration"),
         (["--seed", "x"], "--seed"),

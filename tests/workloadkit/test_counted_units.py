@@ -8,7 +8,14 @@ import pytest
 
 import workloadkit as wk
 from tests.commands import run_command
-from workloadkit import Header, MachineDescription, NodeType, ParameterError, WorkloadError
+from workloadkit import (
+    Header,
+    MachineDescription,
+    NodeType,
+    ParameterError,
+    WorkloadError,
+    analysis,
+)
 from workloadkit.settings import ExperimentSettings
 from workloadkit.units import amounts_of, in_processors, in_unit, machine_amount
 
@@ -201,3 +208,87 @@ def test_commands_count_in_a_unit(tmp_path, capsys):
     assert wk.read_swf(out).column("procs").tolist() == [4, 8]
     assert run_command("check", path, out) == 0
     assert run_command("simulate", path, "--unit", "gpu") == 2
+
+
+WEEK = 604800
+drawn = pytest.mark.filterwarnings("ignore:.*pool of temporary users is empty")
+
+
+def weekly(each=0.5, **columns):
+    """Users 1 to 8, each with a job a week for 30 weeks; the odd ones hold GPUs."""
+    user = np.tile(np.arange(1, 9), 30)
+    log = log_of(
+        submit=np.repeat(np.arange(30) * WEEK, 8) + user * 60.0,
+        user=user,
+        procs=user * 4.0,
+        gpus=np.where(user % 2, user * each, 0.0),
+        **columns,
+    )
+    return log.replaced(sidecar=log.sidecar.assign(nodes=1.0))
+
+
+@drawn
+def test_resampled_by_gpus_are_the_users_who_hold_some_at_a_load_in_gpus():
+    log = weekly(run=[600.0] * 240)
+    new = wk.resample(log, unit="gpus", load=2, rng=1)
+    assert new.unit == "gpus"
+    assert new.header.procs == 16
+    gpus, own = new.column("procs"), in_processors(new).column("procs")
+    assert set(zip(gpus, own, strict=True)) == {(0.5, 4), (1.5, 12), (2.5, 20), (3.5, 28)}
+    assert len(set(new.column("user"))) == 8  # of four, each is there twice
+    work = np.array(
+        [
+            (one.column("procs") * 600).sum()
+            for one in wk.resamples(log, 20, unit="gpus", load=2, rng=1)
+        ]
+    )
+    assert work.mean() == pytest.approx(2 * 30 * 8 * 600, rel=0.05)
+    assert in_processors(new).header.get("MaxProcs") == "128"
+    alone = wk.resample(log.select(log.column("user") % 2 == 1), load=2, rng=1)
+    assert new.column("submit").tolist() == alone.column("submit").tolist()
+
+
+@drawn
+def test_resampled_by_gpus_on_another_machine_no_processors_are_made_up(tmp_path):
+    log = weekly()
+    with pytest.raises(ParameterError, match=r"job 7 needs 3.5 GPUs, the machine has 2 "):
+        wk.resample(log, unit="gpus", procs=2, rng=1)
+    new = wk.resample(log, unit="gpus", procs=32, rescale=True, rng=1)
+    assert new.header.procs == 32
+    assert set(new.column("procs")) == {1, 3, 5, 7}
+    wk.write_log(new, tmp_path / "new.swf")
+    written = wk.read_swf(tmp_path / "new.swf")
+    assert written.header.procs is None
+    assert set(written.column("procs")) == {8, 24, 40, 56}
+    assert set(written.sidecar["gpus"]) == {1, 3, 5, 7}
+
+
+@drawn
+def test_mixed_logs_are_counted_in_one_unit():
+    log = weekly()
+    mixed = wk.resample([log, log], unit="gpus", rng=1)
+    assert (mixed.counting.n_jobs, mixed.counting.none) == (480, 240)
+    assert mixed.header.procs == 16
+    with pytest.raises(WorkloadError, match="the logs count sizes in different units"):
+        wk.resample([in_unit(log, "gpus"), log], rng=1)
+
+
+@drawn
+def test_users_resampled_by_gpus_are_simulated_on_them():
+    log = weekly(each=1)
+    population = wk.populations.Resampled(unit="gpus").prepare(log)
+    runs = [
+        in_plain(log, "easy", unit="gpus", population=who, rng=1)
+        for who in (population, wk.populations.Resampled())
+    ]
+    assert runs[0].jobs.equals(runs[1].jobs)
+    with pytest.raises(ParameterError, match="population counts in GPUs"):
+        in_plain(log, "easy", population=population, rng=1)
+
+
+@drawn
+def test_a_validation_by_gpus_compares_with_the_jobs_that_hold_some():
+    found = analysis.validate_resampling(weekly(), 2, rng=1, unit="gpus")
+    assert found.table.loc["jobs", "original"] == 120
+    captions = [figure.caption for part in found.report().sections for figure in part.figures]
+    assert "GPU-seconds per user." in captions

@@ -36,7 +36,7 @@ MAKING = {
         "LOG --weeks 3 --load 1.3 --seed 2 -o OUT",
         "LOG --count 2 --seed 1 -o FOLDER",
     ],
-    "shake": ["LOG --seed 1 -o OUT", "LOG --unit session --by 1h --seed 1 -o OUT"],
+    "shake": ["LOG --seed 1 -o OUT", "LOG --move session --by 1h --seed 1 -o OUT"],
     "augment": ["LOG --seed 1 -o OUT"],
     "generate": [
         "jann97 --like LOG --jobs 500 --seed 1 -o OUT",

@@ -198,7 +198,7 @@ def test_pieces_are_put_into_weeks_drawn_uniformly_and_independently(unit):
     trace, log = four_users()
     apart = Counter()
     how = {"weeks": 400, "temporary_users": 0, "arrivals": 2.0, "long_term_users": 0}
-    for new in wk.resamples(trace, 4, rng=13, unit=unit, **how):
+    for new in wk.resamples(trace, 4, rng=13, move=unit, **how):
         users, submits = (new.column(name).tolist() for name in ("user", "submit"))
         rows = [int(row) for row in new.column("requested_memory")]
         for jobs in oracle.incarnations(rows, users, submits).values():

@@ -103,7 +103,7 @@ def test_finer_units_are_moved_by_whole_weeks(unit):
     if unit != "job":
         of = delimit_by_user(log)
         label = {row: of[row][0 if unit == "session" else 1] for row in of}
-    new = wk.resample(trace, rng=6, unit=unit)
+    new = wk.resample(trace, rng=6, move=unit)
     users, submits = (new.column(name).tolist() for name in ("user", "submit"))
     clock = log.calendar
     moved = 0
@@ -138,7 +138,7 @@ def test_a_session_goes_round_job_by_job():
     trace = wk.Trace.from_columns({"submit": submit, **jobs, "requested_memory": range(6)})
     apart = Counter()
     how = {"temporary_users": 0, "long_term_users": 0, "arrivals": 0.9}
-    for new in wk.resamples(trace, 10, weeks=100, rng=1, unit="session", **how):
+    for new in wk.resamples(trace, 10, weeks=100, rng=1, move="session", **how):
         users, submits = (new.column(name).tolist() for name in ("user", "submit"))
         for of_user in oracle.incarnations(rows_of(new), users, submits).values():
             at = dict(of_user)

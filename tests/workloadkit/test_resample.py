@@ -271,7 +271,7 @@ def test_jobs_that_are_moved_one_by_one_follow_only_earlier_ones(log):
     before = np.append(-1, np.arange(1, log.n_jobs))
     trace = log.with_columns(preceding_job=before, user=np.where(before < 0, 1, 1))
     with pytest.warns(WorkloadWarning, match="pool of temporary users is empty"):
-        new = wk.resample(trace, rng=1, unit="job")
+        new = wk.resample(trace, rng=1, move="job")
     named = new.column("preceding_job")
     assert (named < new.column("job")).all()
     assert (named > 0).any()
@@ -299,7 +299,7 @@ def test_the_header_is_made_true():
     labels = ("; MaxJobs: 7", "; MaxProcs: 8", "; MaxRecords: 7", "; StartTime: x", "; EndTime: y")
     users = USERS | {1: every_week(1, 40)}
     trace = replace(log_of(users, header=(*labels, *STOCKHOLM), wait=30), digest="abc")
-    new = wk.resample(trace, weeks=20, load=2.5, rng=7, unit="job")
+    new = wk.resample(trace, weeks=20, load=2.5, rng=7, move="job")
     last = 843480031 + new.end.max()
     ends = datetime.fromtimestamp(last, ZoneInfo("Europe/Stockholm"))
     assert new.header.lines == (
@@ -310,7 +310,7 @@ def test_the_header_is_made_true():
         f"; EndTime: {ends:%a %b %d %H:%M:%S %Z %Y}",
         *STOCKHOLM,
         f"; Note: resampled: workloadkit {wk.__version__}, log trace (sha256 abc), seed 7, weeks "
-        "20, load 2.5, unit job",
+        "20, load 2.5, move job",
     )
 
 
@@ -411,7 +411,7 @@ def test_finer_units_stay_within_their_user_and_his_weeks(unit):
     trace = log_of({1: every_week(0, 40), 2: near}, run=1e4)
     trace = trace.with_columns(cpu=np.arange(trace.n_jobs))
     apart = 0
-    for new in wk.resamples(trace, 8, rng=1, unit=unit, temporary_users=0, arrivals=0.9):
+    for new in wk.resamples(trace, 8, rng=1, move=unit, temporary_users=0, arrivals=0.9):
         for _, jobs in new.jobs.groupby("user"):
             if jobs["cpu"].isin(np.flatnonzero(trace.column("user") == 1)).any():
                 continue
@@ -565,7 +565,7 @@ def test_what_cannot_be_is_refused(log):
             {"weeks": 1e6, "long_term_users": 1000},
             r"would have about 1.0e\+09 jobs; the limit is 20,0",
         ),
-        ({"unit": "week"}, "unit is 'week'; known: user, session, batch, job"),
+        ({"move": "week"}, "move is 'week'; known: user, session, batch, job"),
         ({"end_effects": "none"}, "end_effects is 'none'; known: whole, any"),
         ({"long_term": -1}, "long_term is -1 s; it is 0 or more"),
         ({"edge": "wide"}, "edge is 'wide'; write 90 or 90s"),

@@ -97,7 +97,7 @@ def test_every_job_keeps_its_weekday_and_time_of_day(users, zone, seed, data):
     unit = data.draw(st.sampled_from(["user", "session", "batch", "job"]))
     weeks = data.draw(st.none() | st.integers(1, 150) | st.floats(0.5, 20))
     load = data.draw(st.sampled_from([0.5, 1.0, 3.0]))
-    new = wk.resample(trace, weeks=weeks, load=load, rng=seed, unit=unit)
+    new = wk.resample(trace, weeks=weeks, load=load, rng=seed, move=unit)
     clock = Clock.between(trace.header, 0, max(weeks or 0, 57) * WEEK)
     row = new.column("cpu").astype(int)
     was, now = (clock.local(s) % WEEK for s in (trace.column("submit")[row], new.column("submit")))
@@ -126,7 +126,7 @@ def test_the_same_users_are_drawn_whatever_stays_whole(seed):
     trace = sample()
     found = []
     for unit in ("user", "session", "job"):
-        new = wk.resample(trace, rng=seed, unit=unit)
+        new = wk.resample(trace, rng=seed, move=unit)
         rows = new.jobs.groupby("user")["requested_memory"]
         found.append(Counter(tuple(sorted(of)) for _, of in rows))
     # Those who lie in the midst of the new log have all their jobs in each.

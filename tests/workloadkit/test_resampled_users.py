@@ -446,9 +446,9 @@ def test_several_logs_are_mixed(log):
 
 def test_wrong_parameters_are_refused(log):
     with pytest.raises(
-        ParameterError, match=r"^unit is 'batch'; users who react are drawn as 'user'"
+        ParameterError, match=r"^move is 'batch'; users who react are drawn as 'user'"
     ):
-        wk.simulate(log, "easy", "adjusted", population="resampled:unit=batch")
+        wk.simulate(log, "easy", "adjusted", population="resampled:move=batch")
     with pytest.raises(ParameterError, match="load 99 requires more than the"):
         wk.simulate(log, "easy", "adjusted", population="resampled:load=99")
     with pytest.raises(ParameterError, match=r"^weeks is 'two'; it is a n"):

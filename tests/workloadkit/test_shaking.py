@@ -128,7 +128,7 @@ def test_the_header_says_what_made_it():
     shaken = wk.shake(trace, "user", 5, rng=3)
     assert shaken.header.get("Note").startswith("shaken: workloadkit ")
     assert shaken.header.get("Note").endswith(
-        f"log trace ({trace.identity}), unit user, by 5, seed 3"
+        f"log trace ({trace.identity}), move user, by 5, seed 3"
     )
     assert shaken.jobs.equals(wk.shake(trace, "user", 5, rng=3).jobs)
 
@@ -140,7 +140,7 @@ def test_a_time_that_cannot_be_is_refused():
 
 
 def test_an_unknown_unit_is_refused_with_those_known():
-    with pytest.raises(wk.ParameterError, match="unit is 'week'; known: job, batch, session, user"):
+    with pytest.raises(wk.ParameterError, match="move is 'week'; known: user, session, batch, job"):
         wk.shake(log_of(submit=[0]), "week")
 
 

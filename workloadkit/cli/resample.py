@@ -13,6 +13,7 @@ from workloadkit.cli.common import (
     load,
     output_option,
     report_dropped,
+    report_unit,
     write,
     write_json,
     write_log,
@@ -36,6 +37,7 @@ workloadkit resample log.swf.gz --count 8 --seed 1 --report validation.html
 workloadkit resample log.swf --rare 374:30w-31w --rare-per-week 0.25 > new.swf
 workloadkit resample one.swf two.swf --procs 512 --rescale -o mixed.swf.gz
 workloadkit resample log.swf.gz --weight long=3,serial=0.5 -o other.swf.gz
+workloadkit resample cluster.swf.gz --unit gpus --load 1.2 -o gpus.swf.gz
 """
 
 
@@ -119,6 +121,8 @@ def resample(
     if paths.count(Path("-")) > 1:
         raise ParameterError("standard input can be one log only")
     logs = [load(path, strict=strict) for path in paths]
+    for log in logs:
+        report_unit(log, settings)
     with progress(f"classifying the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(logs, settings)
     if settings.rare and not settings.rare_per_week:

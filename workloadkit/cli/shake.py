@@ -18,7 +18,7 @@ from workloadkit.cli.output import progress
 
 EXAMPLES = """
 workloadkit shake log.swf.gz -o shaken.swf.gz --seed 1
-workloadkit shake log.swf.gz --unit session --by 10min -o shaken.swf.gz
+workloadkit shake log.swf.gz --move session --by 10min -o shaken.swf.gz
 workloadkit shake log.swf --seed 1 | workloadkit simulate - --scheduler easy
 """
 
@@ -26,11 +26,9 @@ workloadkit shake log.swf --seed 1 | workloadkit simulate - --scheduler easy
 def shake(
     trace: TraceArgument = None,
     output: Annotated[Path, log_option("the shaken log")] = Path("-"),
-    unit: Annotated[
+    move: Annotated[
         str,
-        word_option(
-            *("job", "batch", "session", "user"), text="The unit that is shifted as a whole."
-        ),
+        word_option(*("job", "batch", "session", "user"), text="What is shifted as a whole."),
     ] = "job",
     by: Annotated[
         float, duration_option("Longest shift, earlier or later. By default 1min.")
@@ -51,5 +49,5 @@ def shake(
     log = load(trace, strict=strict)
     used = seed_of(seed)
     with progress(f"shaking {log.name}"):
-        shaken = wk.shake(log, unit, by, rng=used)  # type: ignore[arg-type]  # checked by shake
+        shaken = wk.shake(log, move, by, rng=used)  # type: ignore[arg-type]  # checked by shake
     write_log(shaken, output, f"jobs {shaken.n_jobs:,}, seed {used}")

@@ -14,6 +14,7 @@ from workloadkit.header import Header
 from workloadkit.record_fields import BY_NAME
 from workloadkit.resample.pools import ResamplingPools
 from workloadkit.trace import Columns, Trace
+from workloadkit.units import joined_counting, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,7 @@ def joined_logs(traces: Sequence[Trace]) -> Trace:
         sidecar=_joined_sidecars(traces),
         machine=machine,
         dropped=dropped,
+        counting=joined_counting(traces),
     )
 
 
@@ -140,6 +142,8 @@ def fit_machine(
         header = _number_apart(pools, columns, log, header)
     logs = (replace(pools.logs[0], header=header), *pools.logs[1:])
     trace = pools.trace if machine is None else pools.trace.with_procs(machine)
+    if trace.counting is not None and {*own} != {machine}:
+        trace = trace.replaced(counting=trace.counting.of_another_machine())
     return replace(pools, logs=logs, trace=trace.with_columns(**columns))
 
 
@@ -168,8 +172,9 @@ def _check_sizes(
     if large.size:
         worst = large[np.argmax(needed[large])]
         name, job = pools.logs[log[worst]].name, columns["job"][worst]
+        unit = words_of(pools.trace).one
         raise ParameterError(
-            f"{name}: job {job} needs {plural(needed[worst], 'processor')}, the machine has "
+            f"{name}: job {job} needs {plural(needed[worst], unit)}, the machine has "
             f"{machine} ({plural(large.size, 'such job')}); increase procs, or rescale",
         )
 

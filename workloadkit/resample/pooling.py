@@ -21,7 +21,7 @@ from workloadkit.preceding import find_preceding
 from workloadkit.resample.mixing import joined_logs
 from workloadkit.resample.pools import Members, Pieces, PooledLog, ResamplingPools
 from workloadkit.sessions import label_jobs
-from workloadkit.settings.resampling import Classify, Resample, Unit
+from workloadkit.settings.resampling import Classify, Moved, Resample
 from workloadkit.trace import Columns, Trace, check_ascending, list_of_logs
 from workloadkit.user_classes import CLASSES, classes_of
 
@@ -51,7 +51,7 @@ def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Resamplin
     Raises
     ------
     ParameterError
-        As `classify_users`, and if the unit is unknown or a rare behaviour has no jobs.
+        As `classify_users`, and if what is moved is unknown or a rare behaviour has no jobs.
     WorkloadError
         If a log has no jobs of known users that ran, is shorter than five weeks, or all users are
         excluded at its ends.
@@ -66,7 +66,7 @@ def make_pools(traces: Trace | Iterable[Trace], settings: Resample) -> Resamplin
     for number, trace in enumerate(logs):
         first_origin = parts[0].log.origin if parts else None
         parts.append(_pool(trace, number, first_origin, settings, rare))
-    return _joined(parts, settings.unit)
+    return _joined(parts, settings.move)
 
 
 def _pool(
@@ -125,7 +125,7 @@ def _pool(
         weight=np.ones(kind.size),
         first=first,
     )
-    label = _labels(trace, chosen, settings.unit)[row]
+    label = _labels(trace, chosen, settings.move)[row]
     before = _before(trace, row, of)
     return _LogPools(log, members, row, time, trace.take(row, repeats=True), before, label, notes)
 
@@ -254,12 +254,12 @@ def _never_falling(
     return local
 
 
-def _labels(trace: Trace, chosen: NDArray[np.bool_], unit: Unit) -> NDArray[np.int64]:
+def _labels(trace: Trace, chosen: NDArray[np.bool_], moved: Moved) -> NDArray[np.int64]:
     """Return session, batch or number of each job in a pool."""
     label = np.arange(trace.n_jobs)
-    if unit in ("session", "batch"):
+    if moved in ("session", "batch"):
         rows = np.flatnonzero(chosen)
-        label[rows] = label_jobs(trace.select(chosen))[1][unit]
+        label[rows] = label_jobs(trace.select(chosen))[1][moved]
     return label
 
 
@@ -276,7 +276,7 @@ def _before(trace: Trace, row: NDArray[np.int64], member: NDArray[np.int64]) -> 
     return np.where(own, found, -1)
 
 
-def _joined(parts: Sequence[_LogPools], unit: Unit) -> ResamplingPools:
+def _joined(parts: Sequence[_LogPools], moved: Moved) -> ResamplingPools:
     """Concatenate the pools of several logs."""
     sizes = [part.row.size for part in parts]
     begins = np.cumsum([0, *sizes[:-1]])
@@ -311,7 +311,7 @@ def _joined(parts: Sequence[_LogPools], unit: Unit) -> ResamplingPools:
         line=member * stride + week,
         trace=trace,
         before=before if (before >= 0).any() else None,
-        pieces=None if unit == "user" else _pieces(join("label"), member, week, members),
+        pieces=None if moved == "user" else _pieces(join("label"), member, week, members),
         notes=tuple(note for part in parts for note in part.notes),
         whole=bool((submit == np.rint(submit)).all()),
     )

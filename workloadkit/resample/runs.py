@@ -19,6 +19,7 @@ from workloadkit.resample.pools import ResamplingPools
 from workloadkit.settings import Resample
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, list_of_logs
+from workloadkit.units import counted_log
 
 
 @takes(Resample)
@@ -72,7 +73,10 @@ def resample(
         several), updated to the new jobs, with a note on the origin and the seed. Dates and time
         zone are those of the first log, but jobs keep the weekday and time of day of their own
         zone. Groups, executables, queues and partitions of further logs get numbers above those of
-        the previous logs; the header records the offsets.
+        the previous logs; the header records the offsets. With another `unit` the new log is seen
+        in it, see `workloadkit.units.in_unit`: users are those of jobs that hold some, and
+        `write_log` writes the jobs' own processors, without a MaxProcs if `procs` is another
+        machine.
 
     Raises
     ------
@@ -237,7 +241,7 @@ def prepare(
     """Build the pools and the plan for new logs; settings as of `resample`."""
     options = Resample.of(settings, keywords)
     options = replace(options, rare=tuple(triples(options.rare)))
-    logs = list_of_logs(trace)
+    logs = [counted_log(log, options) for log in list_of_logs(trace)]
     pools = fit_machine(make_pools(logs, options), options.procs, options.rescale)
     if options.weights is not None:
         pools = weigh(pools, logs, options.weights)

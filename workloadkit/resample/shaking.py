@@ -1,7 +1,6 @@
 """Shake a log: move jobs, batches, sessions or users by small random times."""
 
 import warnings
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,14 @@ from workloadkit.errors import (
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.sessions import delimit_sessions
+from workloadkit.settings.resampling import Moved
 from workloadkit.trace import Trace, check_trace
-
-Unit = Literal["job", "batch", "session", "user"]
 
 
 @takes_rng
 def shake(
     trace: Trace,
-    unit: Unit = "job",
+    move: Moved = "job",
     by: float = 60.0,
     rng: np.random.Generator | int | None = None,
 ) -> Trace:
@@ -39,10 +37,10 @@ def shake(
     Parameters
     ----------
     trace : Trace
-    unit : {"job", "batch", "session", "user"}, default "job"
-        Unit that moves as a whole; sessions are those by arrival (60 min), with their batches.
+    move : {"job", "batch", "session", "user"}, default "job"
+        What moves as a whole; sessions are those by arrival (60 min), with their batches.
     by : float, default 60
-        Each unit moves by an independent time, uniform from -`by` to `by`; whole seconds in a log
+        Each moves by an independent time, uniform from -`by` to `by`; whole seconds in a log
         of whole seconds. [s]
     rng : Generator or int, optional
 
@@ -50,15 +48,15 @@ def shake(
     -------
     Trace
         The same jobs, with their numbers, sorted by the new submit times; a note in the header
-        records the operation. No unit moves before second 0, or before the log's first submission
-        if that is earlier; it is moved there at most. Jobs without a unit (of unknown user; for
-        batches and sessions also those that never ran) move individually. Bursts of checkpointed
-        jobs are left out; the side-car follows as in `Trace.with_columns`.
+        records the operation. None moves before second 0, or before the log's first submission
+        if that is earlier; it is moved there at most. Jobs that belong to none (of unknown user;
+        for batches and sessions also those that never ran) move individually. Bursts of
+        checkpointed jobs are left out; the side-car follows as in `Trace.with_columns`.
 
     Raises
     ------
     ParameterError
-        If the unit is unknown, or `by` is negative, too large or not a number.
+        If `move` is unknown, or `by` is negative, too large or not a number.
 
     Warns
     -----
@@ -80,21 +78,21 @@ def shake(
     [41.0, 91.0, 8971.0, 8991.0]
     """
     check_trace(trace)
-    check_choice("unit", unit, Unit)
+    check_choice("move", move, Moved)
     check_number("by", by)
     if not 0 <= by <= MAX_TIME:  # rejects NaN, too
         raise ParameterError("by", f"must be from 0 to {MAX_TIME:g} s, not {by:g}")
     seed = seed_of(rng)
     submit = trace.column("submit")
-    if unit != "job" and trace.n_jobs and (trace.column("user") == UNKNOWN).all():
+    if move != "job" and trace.n_jobs and (trace.column("user") == UNKNOWN).all():
         warnings.warn(
-            f"{trace.name}: all users are unknown, so jobs move individually, not by {unit}",
+            f"{trace.name}: all users are unknown, so jobs move individually, not by {move}",
             WorkloadWarning,
             stacklevel=3,
         )
-    moved = submit + _shifts(submit, _units(trace, unit), by, seed)
+    moved = submit + _shifts(submit, _moved_together(trace, move), by, seed)
     order = np.argsort(moved, kind="stable")
-    made = provenance(trace, unit=unit, by=f"{by:.15g}", seed=seed)
+    made = provenance(trace, move=move, by=f"{by:.15g}", seed=seed)
     shaken = trace.take(order).with_columns(submit=moved[order])
     header = trace.header
     if shaken.n_jobs:
@@ -103,21 +101,21 @@ def shake(
     return noted(shaken, header, "shaken", as_note(made))
 
 
-def _units(trace: Trace, unit: Unit) -> NDArray[np.int64]:
-    """Return the unit of each job, from 0 in order of first jobs."""
+def _moved_together(trace: Trace, move: Moved) -> NDArray[np.int64]:
+    """Return the number of what each job moves with, from 0 in order of first jobs."""
     label = -1 - np.arange(trace.n_jobs)  # negative: a single job
     known = trace.column("user") != UNKNOWN
-    if unit == "user":
+    if move == "user":
         label[known] = np.unique(trace.column("user")[known], return_inverse=True)[1]
-    elif unit != "job":
+    elif move != "job":
         found = known & trace.ran
-        label[found] = delimit_sessions(trace.select(found))[unit]
+        label[found] = delimit_sessions(trace.select(found))[move]
     _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
 def _shifts(submit: NDArray, unit: NDArray, by: float, seed: int) -> NDArray[np.float64]:
-    """Draw the shift of each unit, limited by the begin of the log."""
+    """Draw the shift of each job, limited by the begin of the log."""
     generator = np.random.default_rng(seed)
     n_units = int(unit.max(initial=-1)) + 1
     if (submit == np.rint(submit)).all():

@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 
 from workloadkit.errors import ParameterError, check_count, check_number, quoted
 from workloadkit.parameters import Duration, read_duration
-from workloadkit.settings.common import a_time, not_negative, processors, unchecked
+from workloadkit.settings.common import UnitOfSizes, a_time, not_negative, processors, unchecked
 from workloadkit.settings.setting import Setting, Settings
 
 EndEffects = Literal["whole", "any"]
-Unit = Literal["user", "session", "batch", "job"]
+#: What is moved as a whole.
+Moved = Literal["user", "session", "batch", "job"]
 #: Where long-term users are in their activity in week 0: see `Resample`.
 Start = Literal["period", "activity"]
 
@@ -112,7 +113,7 @@ class Classify(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class _Drawn(Settings):
-    """The length, the load and the unit of a new log."""
+    """The length and the load of a new log, and what it moves."""
 
     weeks: Annotated[
         float | None,
@@ -127,16 +128,18 @@ class _Drawn(Settings):
         Setting(
             help="Factor of the number of users, not an offered load: 1.2 is 20 % more. Its limit "
             "is the pool of temporary users.",
-            more="On average also the factor of the load. All long-term users are taken once "
-            "before any is taken twice; replicas of a user begin far apart in the user's activity.",
+            more="On average also the factor of the load, counted in `unit`. All long-term users "
+            "are taken once before any is taken twice; replicas of a user begin far apart in the "
+            "user's activity.",
             metavar="F",
         ),
     ] = 1.0
-    unit: Annotated[
-        Unit,
+    unit: UnitOfSizes = "procs"
+    move: Annotated[
+        Moved,
         Setting(
-            help="The unit that is moved as a whole. Units other than users are moved by whole "
-            "weeks within the user's activity.",
+            help="What is moved as a whole. Others than users are moved by whole weeks within the "
+            "user's activity.",
             more="Sessions, batches or jobs of the drawn users move to a uniformly drawn week of "
             "the user's activity, cyclically, with the same weekday and time of day. This measures "
             "what is lost when smaller units than users are resampled.",

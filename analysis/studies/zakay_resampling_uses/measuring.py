@@ -211,7 +211,7 @@ def manipulate(task: tuple[Log, Reading, int], rng: "np.random.Generator") -> "p
 
     log, reading, runs = task
     trace, seed = _jobs(log), seed_of(rng)
-    by_unit = {unit: _prepare([trace], reading, unit=unit) for unit in UNITS}
+    by_unit = {unit: _prepare([trace], reading, move=unit) for unit in UNITS}
     by_class = {of: _prepare([trace], reading, weights={of: WEIGHT}) for of in SELECTED}
     users = user_table(trace)
     differ = {of for of, names in CLASSES.items() if (users[names] != of).any()}

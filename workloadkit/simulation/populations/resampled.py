@@ -22,6 +22,7 @@ from workloadkit.simulation.populations.population import (
 )
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
+from workloadkit.units import words_of
 
 if TYPE_CHECKING:
     from workloadkit.resample.drawing import Placements
@@ -61,7 +62,7 @@ class Resampled(Resample):
         leaves the remaining jobs otherwise, so that the number of jobs depends on the scheduler,
         too. [1]_ requires this but does not implement it.
 
-    The others are those of `workloadkit.resample`. For users who react, the `unit` is the user.
+    The others are those of `workloadkit.resample`. For users who react, `move` is the user.
 
     References
     ----------
@@ -187,9 +188,14 @@ class ResampledUsers:
         Raises
         ------
         ParameterError
-            If it is another log.
+            If it is another log, or counted in another unit.
         """
         log = self.resampling.pools.logs[0]
+        own = words_of(self.resampling.pools.trace).many
+        if trace is not None and own != words_of(trace).many:
+            raise ParameterError(
+                "population", f"counts in {own}, the simulation in {words_of(trace).many}"
+            )
         if trace is not None and (trace.name, trace.identity) != (log.name, log.identity):
             raise ParameterError(
                 "population", f": the users of {log.name} are not those of {trace.name}"
@@ -212,8 +218,8 @@ class ResampledUsers:
         """
         from workloadkit.resample.drawing import populate
 
-        if (unit := self.choice.unit) != "user":
-            raise ParameterError("unit", f"is {quoted(unit)}; users who react are drawn as 'user'")
+        if (moved := self.choice.move) != "user":
+            raise ParameterError("move", f"is {quoted(moved)}; users who react are drawn as 'user'")
         source = self.source(as_workload)
         plan = self.resampling.plan
         placements = populate(self.resampling.pools, plan, np.random.default_rng(seed))
