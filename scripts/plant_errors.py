@@ -2,11 +2,11 @@
 
 python scripts/plant_errors.py multiplies a returned value or a term by 1.01, in one function after
 the other, and runs the daily tests of `queueing` that call the function, the shortest first, until
-one fails. Before, all tests run once, to see what each calls. Each error is planted in a process
-that is forked after all tests are imported, so that most errors take a second. With --kernels, the
-functions are the compiled ones, and nothing is compiled. With --crosscheck FILE, what `workloadkit
-crosscheck all --json FILE` simulated judges the errors that the tests miss. The exit code is 1 if
-fewer than 95 % are found.
+one fails. Before, all tests run once, to see what each calls; --calls FILE keeps this. Each error
+is planted in a process that is forked after all tests are imported, so that most errors take a
+second. With --kernels, the functions are the compiled ones, and nothing is compiled. With
+--crosscheck FILE, what `workloadkit crosscheck all --json FILE` simulated judges the errors that
+the tests miss. The exit code is 1 if fewer than 95 % are found.
 
 Not every product is a formula: steps of a search, tolerances, truncation bounds and factors that
 cancel may change without changing a result. Measurement decides, not a list of names. The tests
@@ -41,8 +41,8 @@ from plant_faults import ROOT
 INSIDE = str(ROOT / "workloadkit" / "queueing")
 ERROR = 1.01
 ENOUGH = 0.95
-#: CPU time of the tests of one error. [s]
-PATIENCE = 30.0
+#: CPU time of the tests of one error, and of those whose results are compared. [s]
+PATIENCE, COMPARING = 15.0, 8.0
 #: Relative difference of results that counts as none: a thousandth of the error.
 UNSEEN = 1e-5
 WITHOUT_EFFECT, NO_NUMBER = "without effect", "no number"
@@ -216,8 +216,10 @@ def _code_of(code: CodeType, name: str) -> CodeType:
 class Runner:
     """A plugin of pytest that plants the errors in place of running its tests once."""
 
-    def __init__(self, errors: list[Site], count: int, judged: Path | None) -> None:
-        self.errors, self.count, self.judged = errors, count, judged
+    def __init__(
+        self, errors: list[Site], count: int, judged: Path | None, calls: Path | None
+    ) -> None:
+        self.errors, self.count, self.judged, self.calls = errors, count, judged, calls
         self.found: list[tuple[Site, str]] = []
         self.replaced: list[tuple[Site, str]] = []
         self.failed = ""
@@ -240,14 +242,21 @@ class Runner:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Plant one error after the other, each in a process of its own."""
-        measured = json.loads(_in_a_child(lambda: json.dumps(self._measure(session.items))))
+        if self.calls and self.calls.exists():
+            text = self.calls.read_text()
+        else:
+            text = _in_a_child(lambda: json.dumps(self._measure(session.items)))
+            if self.calls:
+                self.calls.write_text(text)
+        measured = json.loads(text)
+        by_name = {item.nodeid: item for item in session.items}
         for site in self.errors:
             if len(self.found) == self.count:
                 break
             begun = time.monotonic()
-            path = importlib.import_module(site.module).__file__
-            calling = [i for _, i, called in measured if f"{path}:{site.function}" in called]
-            items = [session.items[i] for i in calling]
+            path = str(importlib.import_module(site.module).__file__).removeprefix(INSIDE)
+            here = f"{path}:{site.function}"
+            items = [by_name[test] for _, test, called in measured if here in called]
             by, ran = json.loads(_in_a_child(functools.partial(self._judge, site, items)))
             if not by and ran and _without_effect(site, [items[i] for i in ran]):
                 by = WITHOUT_EFFECT
@@ -258,8 +267,8 @@ class Runner:
             print(f"{words}\n    {by or 'NOT FOUND'} ({took})", file=sys.stderr, flush=True)
         return True
 
-    def _measure(self, items: list[pytest.Item]) -> list[tuple[float, int, list[str]]]:
-        """Run all tests; return the time, place, and functions that each calls, shortest first.
+    def _measure(self, items: list[pytest.Item]) -> list[tuple[float, str, list[str]]]:
+        """Run all tests; return the time, name, and functions that each calls, shortest first.
 
         Tests that fail without an error are left out.
         """
@@ -280,8 +289,12 @@ class Runner:
                 os.write(stderr, f"left out, fails without an error: {self.failed}\n".encode())
                 self.failed = ""
             else:
-                names = (f"{c.co_filename}:{c.co_qualname}" for c in called.values())
-                found.append((took, place, sorted(name for name in names if INSIDE in name)))
+                names = sorted(
+                    f"{c.co_filename.removeprefix(INSIDE)}:{c.co_qualname}"
+                    for c in called.values()
+                    if c.co_filename.startswith(INSIDE)
+                )
+                found.append((took, items[place].nodeid, names))
             called.clear()
             begun = time.process_time()
             sys.setprofile(note)
@@ -330,7 +343,7 @@ def _without_effect(site: Site, items: list[pytest.Item]) -> bool:
     """Whether the tests see the same results of `queueing` with the error as without."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("right.npy", "wrong.npy")]
-        right = _in_a_child(functools.partial(_seen, site, 1.0, items, paths[0], PATIENCE))
+        right = _in_a_child(functools.partial(_seen, site, 1.0, items, paths[0], COMPARING))
         items = items[: json.loads(right)[0]]
         if right != _in_a_child(functools.partial(_seen, site, ERROR, items, paths[1], np.inf)):
             return False
@@ -421,13 +434,15 @@ def main() -> int:
     parser.add_argument("--kernels", action="store_true", help="errors in compiled functions")
     parser.add_argument("--only", default="", help="only functions whose names contain this")
     parser.add_argument("--crosscheck", type=Path, help="result of `crosscheck all --json`")
+    parser.add_argument("--calls", type=Path, help="what the tests call; made if missing")
     chosen = parser.parse_args()
     if chosen.kernels:
         os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.chdir(ROOT)
     found = sites(kernels=chosen.kernels)
     found = [here for here in found if chosen.only in f"{here[0].module}.{here[0].function}"]
-    runner = Runner(list(spread(found, chosen.count, chosen.seed)), chosen.count, chosen.crosscheck)
+    errors = list(spread(found, chosen.count, chosen.seed))
+    runner = Runner(errors, chosen.count, chosen.crosscheck, chosen.calls)
     how = ["-qs", "--tb=no", "-p", "no:cacheprovider"]
     pytest.main([*how, "tests/queueing", "workloadkit/queueing"], plugins=[runner])
     missed = [site for site, by in runner.found if not by]
