@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from workloadkit.queueing import (
     QueueingError,
@@ -66,6 +67,15 @@ def test_closed_users_drive_the_others_away():
     assert result.check().max() < 1e-9
     for job, mean in (("closed", result.Rc[1:]), ("open", result.Ro[1:])):
         np.testing.assert_allclose(result.moment(1, job)[1:], mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [0.3, exponential(1)])
+def test_moments_are_integrals_of_the_distribution(p):
+    result = mixed(0.3, 2, 4, 1.2, p=p)
+    for job in result.jobs:
+        for k in (1, 2):
+            known = quad(lambda t, j=job, k=k: k * t ** (k - 1) * result.sf(t, j), 0, 150)[0]
+            assert result.moment(k, job) == pytest.approx(known, rel=1e-7), (job, k)
 
 
 def test_jobs_that_take_no_time():

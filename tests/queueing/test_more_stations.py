@@ -401,6 +401,7 @@ def test_closed_users_with_priorities_have_their_limits():
 
 
 def test_sharing_has_its_limits():
+    assert ps(0.6, 1.5).of_size([0.5, 7]) == pytest.approx([5, 70], rel=1e-12)  # x / (1 - rho)
     lam, S = [0.3, 0.25], [0.8, 1.6]
     load = np.dot(lam, S)
     assert dps(lam, S, 5).R == pytest.approx(np.array(S) / (1 - load), rel=1e-12)

@@ -29,6 +29,16 @@ def test_closed_is_what_the_sum_gives(N, c):
         assert abs(value / known - 1) < Fraction(1, 10**50), name
 
 
+@pytest.mark.parametrize(("N", "c"), [(1, 3), (2, 2)])
+def test_mixed_at_several_servers_is_the_sum_over_all_states(N, c):
+    lam, Z, S = Fraction(1, 2), Fraction(3), Fraction(1)
+    found = symbolic.mixed(N, servers=c)
+    for name, known in many.mixed_by_states(lam, N, Z, S, c, most=60).items():
+        if name in found.measures:
+            value = found.evaluate(name, lam=lam, Z=Z, S=S)
+            assert float(value / known) == pytest.approx(1, rel=1e-12), name
+
+
 def test_floats_are_taken_as_given():
     value = symbolic.closed(9).evaluate("R", Z=0.1, S=0.7)
     assert value == one.measures_mva(0.0, 9, 0.1, 0.7)["Rc"]

@@ -45,6 +45,28 @@ def test_derivatives_of_functions_agree_with_those_of_the_forms():
     assert own.curvature(r) == pytest.approx(form.curvature(r), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("form", "p"),
+    [
+        (exponential(0.7), lambda r: mp.exp(-0.7 * r)),
+        (hyperbolic(0.8, 0.5), lambda r: 0.8 / (0.5 * r + 1)),
+    ],
+)
+def test_derivatives_are_those_of_the_definitions(form, p):
+    for r in (0.3, 2.0, 9.0):
+        assert form.slope(np.asarray(r)) == pytest.approx(float(mp.diff(p, r)), rel=1e-9)
+        assert form.curvature(np.asarray(r)) == pytest.approx(float(mp.diff(p, r, 2)), rel=1e-9)
+
+
+def test_the_mean_over_a_table_is_an_integral():
+    """E p(T) for exponential T: pieces of straight lines, each integrated by hand."""
+    found = table([1, 3], [0.9, 0.1]).mean_exponential(np.array([0.5, 2.0]))
+    for mean, rate in zip(found, (0.5, 2.0), strict=True):
+        inside = mp.quad(lambda t, a=rate: (0.9 - 0.4 * (t - 1)) * a * mp.exp(-a * t), [1, 3])
+        known = 0.9 * (1 - mp.exp(-rate)) + inside + 0.1 * mp.exp(-3 * rate)
+        assert mean == pytest.approx(float(known), rel=1e-12)
+
+
 def test_limits_and_firsts():
     assert exponential([0, 1]).limit.tolist() == [1, 0]
     assert hyperbolic([0.5, 0.8], [0, 2]).limit.tolist() == [0.5, 0]
