@@ -201,6 +201,8 @@ def test_quantiles_are_answered_or_refused():
 
 def test_a_list_is_one_class_each_for_models_of_classes():
     (points,) = points_of("priorities", "lam=0.3,0.5", "S=1", "servers=2", "order=preemptive")
+    users = points_of("closed_priorities", "N=2,3", "Z=4,9", "S=1,2")[0]
+    assert [p["R"] for p in users] == queueing.closed_priorities([2, 3], [4, 9], [1, 2]).R.tolist()
     known = queueing.priorities([0.3, 0.5], 1, servers=2, order="preemptive")
     assert [point["R"] for point in points] == pytest.approx(known.R, rel=1e-12)
     (points,) = points_of("dps", "lam=0.3,0.5", "S=1", "weight=4,1")

@@ -223,7 +223,8 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     network = model == "network"
     solve: Callable[..., Any] = _network if network else getattr(models, model)
     takes = signature(solve).parameters
-    vectors: tuple[str, ...] = ("lam", "S", "scv", "weight") if model in OF_CLASSES else ()
+    of_classes = ("lam", "N", "Z", "S", "scv", "weight")
+    vectors: tuple[str, ...] = of_classes if model in OF_CLASSES else ()
     if network:
         several = any(word.startswith("demands=") and ";" in word for word in words)
         vectors = ("demands", "open_demands", "servers", "lam", *(("N", "Z") if several else ()))
