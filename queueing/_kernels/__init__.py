@@ -5,7 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numba
+try:
+    import numba
+except ImportError:  # the loops run as plain Python
+    numba = None  # type: ignore[assignment]
 
 # Compilation of long recursions.
 
@@ -20,6 +23,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Its files are unpickled, which can run code. So they are kept next to the source only, where
     they are trusted as the source is, and in none of the other folders that numba may choose.
     """
+    if numba is None:
+        return function
     next_to_source = Path(function.__code__.co_filename).with_name("__pycache__")
     with suppress(RuntimeError):  # no folder is writable
         kept: Any = numba.njit(cache=True, **OPTIONS)(function)
@@ -30,4 +35,4 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels of the same file call; it becomes part of their code."""
-    return numba.njit(function, **OPTIONS)
+    return function if numba is None else numba.njit(function, **OPTIONS)

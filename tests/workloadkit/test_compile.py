@@ -22,6 +22,7 @@ import workloadkit
 from tests.data import needs_compiler
 from workloadkit._kernels import compile as compiling
 from workloadkit._kernels import object_code
+from workloadkit._kernels import sources as sources_of_kernels
 from workloadkit.errors import WorkloadWarning
 
 PACKAGE = Path(workloadkit.__file__).parent
@@ -336,9 +337,9 @@ def test_an_edit_of_code_gives_another_name_and_one_of_comments_none(old, new, i
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(SOURCE)
     sources = sorted(tmp_path.iterdir())
-    before = object_code.digest_of(sources)
+    before = sources_of_kernels.digest_of(sources)
     sources[1].write_text(SOURCE.replace(old, new) if old else SOURCE)
-    assert (object_code.digest_of(sources) == before) == is_same
+    assert (sources_of_kernels.digest_of(sources) == before) == is_same
 
 
 def imports(source):
@@ -406,7 +407,7 @@ KEPT = {
 
 
 def is_covered(module):
-    folders = (folder.replace("/", ".") for folder in object_code.COMPILED)
+    folders = (folder.replace("/", ".") for folder in sources_of_kernels.COMPILED)
     return f"{module}.".startswith(tuple(f"workloadkit.{folder}." for folder in folders))
 
 
@@ -426,7 +427,7 @@ def test_compiled_code_has_no_strings_of_several_lines(sources):
 
 
 def test_all_compiled_code_lies_where_the_digest_looks(sources):
-    folders = object_code.COMPILED
+    folders = sources_of_kernels.COMPILED
     found = {next((f for f in folders if (PACKAGE / f) in s.parents), str(s)) for s in sources}
     assert found == set(folders)
     # parts of one's own are compiled with what calls them, in each process, and are never kept
@@ -450,7 +451,7 @@ def test_compiled_code_takes_no_constant_from_elsewhere(sources):
 def test_an_edit_of_any_compiled_file_gives_another_directory(sources, tmp_path, monkeypatch):
     package = tmp_path / "workloadkit"
     copytree(PACKAGE, package, ignore=ignore_patterns("__pycache__"))
-    monkeypatch.setattr(object_code, "__file__", str(package / "_kernels" / "object_code.py"))
+    monkeypatch.setattr(sources_of_kernels, "__file__", str(package / "_kernels" / "sources.py"))
     directory = object_code.cache_directory.__wrapped__
     seen = {directory()}
     deep = package / "simulation" / "policies" / "easy" / "kernel.py"

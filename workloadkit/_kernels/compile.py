@@ -1,8 +1,8 @@
 """Kernels, and the functions of which they are made; nothing here loads the compiler.
 
 A kernel is called through native code for the types of its arguments: code of this process, else
-cached object code, which is loaded without the compiler, else the compiler makes it, see
-`compiler`.
+what came with the package or is cached, which is loaded without the compiler, else the compiler
+makes it, see `compiler`.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from typing import Any
 
-from workloadkit._kernels import object_code
+from workloadkit._kernels import object_code, prebuilt
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
 from workloadkit._kernels.notices import COMPILING, notify
 from workloadkit.errors import WorkloadWarning
@@ -26,7 +26,7 @@ DISABLE_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0")
 
 @cache
 def lacks_compiler() -> bool:
-    """Whether this is another compiler than those that are known here; one line says so."""
+    """Whether there is no compiler that is known here; one line says so."""
     if DISABLE_JIT:
         return False
     try:
@@ -36,22 +36,24 @@ def lacks_compiler() -> bool:
 
             compiler.check()
     except (ImportError, AttributeError) as problem:
-        warnings.warn(
-            f"kernels are not compiled, and all runs in slow plain Python: {problem}",
-            WorkloadWarning,
-            stacklevel=2,
-        )
+        what = "kernels are not compiled, and all runs in slow plain Python"
+        if prebuilt.library():
+            what = "this is not among the kernels of the package, and runs in slow plain Python"
+        mend = ""
+        if isinstance(problem, ImportError):
+            mend = "; `pip install 'workloadkit[compiler]'` mends this"
+        warnings.warn(f"{what}: {problem}{mend}", WorkloadWarning, stacklevel=2)
         return True
     return False
 
 
 def interpreted() -> bool:
-    """Whether kernels are plain Python, on request or for lack of the compiler."""
-    return DISABLE_JIT or lacks_compiler()
+    """Whether all kernels are plain Python, on request or for lack of native code."""
+    return DISABLE_JIT or (prebuilt.library() is None and lacks_compiler())
 
 
 class NotLoadedError(Exception):
-    """There is no native code of a kernel yet."""
+    """There is no native code of a kernel yet, or no compiler for it."""
 
 
 _loads_only = ContextVar("_loads_only", default=False)
@@ -108,8 +110,8 @@ class KernelPart:
         return self.compiled._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raise an error: only kernels can call it, or all is plain Python."""
-        return (self.py_func if interpreted() else self.compiled)(*arguments)
+        """Raise an error: only kernels can call it, or they are plain Python."""
+        return (self.py_func if DISABLE_JIT or lacks_compiler() else self.compiled)(*arguments)
 
 
 class Kernel:
@@ -133,6 +135,10 @@ class Kernel:
             code = self._codes.get(layout) or self._code(layout, arguments)
         except LayoutError:
             return partial(self._ordinary, *arguments)
+        except NotLoadedError:
+            if _loads_only.get():
+                raise
+            return partial(self.py_func, *arguments)
         return partial(code, pack(layout, words))
 
     def _code(self, layout: Any, arguments: tuple[Any, ...]) -> object_code.Code:
@@ -146,15 +152,30 @@ class Kernel:
     @cached_property
     def _ordinary(self) -> Any:
         """The function as the compiler calls it, for other types of arguments."""
-        return start_compiler().ordinary(self.py_func)
+        return self.py_func if lacks_compiler() else start_compiler().ordinary(self.py_func)
 
 
 def _made(how: str, *what: Any) -> object_code.Code:
-    if _loads_only.get():
+    if _loads_only.get() or lacks_compiler():
         raise NotLoadedError
     notify(COMPILING)
     code: object_code.Code = getattr(start_compiler(), how)(*what)
     return code
+
+
+def compiler_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the compiler about a function that it cannot compile.
+
+    Raises
+    ------
+    NotLoadedError
+        If there is no compiler.
+    """
+    if lacks_compiler():
+        raise NotLoadedError
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
+
+    return NumbaError, UnsupportedBytecodeError
 
 
 def native(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_cached: bool) -> Any:

@@ -122,6 +122,14 @@ def text_of(layout: Any) -> str:
     return str(layout)
 
 
+def from_json(layout: Any) -> Any:
+    """Return the layout of a result as it was before it was written as JSON."""
+    if isinstance(layout, list):
+        head, *rest = layout
+        return (tuple if head == "tuple" else head, *map(from_json, rest))
+    return layout
+
+
 def unpack(layout: Any, memory: bytes, release: Any) -> Any:
     """Return a value of a layout; `release(words)` makes an array of what describes it."""
     return _next(layout, iter(struct_of(layout).unpack(memory)), release)

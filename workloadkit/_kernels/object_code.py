@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
@@ -24,17 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from workloadkit._kernels.memory import struct_of, text_of, unpack
+from workloadkit._kernels import prebuilt
+from workloadkit._kernels.memory import from_json, struct_of, text_of, unpack
+from workloadkit._kernels.sources import sources_digest
 from workloadkit._kernels.trust import UntrustedError, own_folder, read_own
 from workloadkit.errors import WorkloadWarning
-
-#: Folders of the package with compiled code.
-COMPILED = ("_kernels", "metasystem/kernels", "simulation")
 
 _SUFFIX = ".kernel"
 _UNUSED = 30 * 86400.0  # seconds after which a folder of another version is removed
 _LONGEST = 1 << 26  # of a file [bytes], a hundred times the longest known
-_COMMENT = re.compile(rb"\n[ \t]*#.*")
 _has_warned = False
 _SUCCESS = (0, -2)  # statuses of the compiler's calling convention
 _MEMORY = "numba.core.runtime._nrt_python"
@@ -51,6 +49,8 @@ class Code:
     result : layout
     owner : object
         Keeps the code in memory.
+    own : callable, optional
+        Takes over an array that the code created; by default the compiler's.
     content : bytes
         The object file; empty if it is of no use to another process.
     about : dict
@@ -64,8 +64,10 @@ class Code:
         owner: Any,
         content: bytes = b"",
         about: Mapping[str, Any] = MappingProxyType({}),
+        own: Callable[[int], Any] | None = None,
     ) -> None:
         self.address, self.result, self._owner = address, result, owner
+        self._own = own or _by_compiler
         self.content, self.about = content, about
         # other threads of Python run meanwhile
         self._call = ctypes.CFUNCTYPE(
@@ -79,7 +81,16 @@ class Code:
         status = self._call(ctypes.byref(nothing), ctypes.byref(error), arguments, result)
         if status not in _SUCCESS:
             raise _exception(error)
-        return unpack(self.result, result.raw, _array)
+        return unpack(self.result, result.raw, self._array)
+
+    def _array(self, letter: str, n_dims: int, words: list[int]) -> np.ndarray:
+        """Return an array that the code created."""
+        meminfo, _, _, _, data, *sizes = words
+        owner = self._own(meminfo)  # takes over the reference that the code returned
+        dtype = np.dtype(letter)
+        interface = {"version": 3, "typestr": dtype.str, "data": (data, False)}
+        interface |= {"shape": tuple(sizes[:n_dims]), "strides": tuple(sizes[n_dims:])}
+        return np.asarray(_Owned(owner, interface))
 
 
 def _exception(where: ctypes.c_void_p) -> BaseException:
@@ -100,14 +111,8 @@ class _Owned:
         self._owner, self.__array_interface__ = owner, interface
 
 
-def _array(letter: str, n_dims: int, words: list[int]) -> np.ndarray:
-    """Return an array that compiled code created."""
-    meminfo, _, _, _, data, *sizes = words
-    owner = _module(_MEMORY)._MemInfo(meminfo)  # takes over the reference that the code returned
-    dtype = np.dtype(letter)
-    interface = {"version": 3, "typestr": dtype.str, "data": (data, False)}
-    interface |= {"shape": tuple(sizes[:n_dims]), "strides": tuple(sizes[n_dims:])}
-    return np.asarray(_Owned(owner, interface))
+def _by_compiler(meminfo: int) -> Any:
+    return _module(_MEMORY)._MemInfo(meminfo)
 
 
 @cache
@@ -140,26 +145,13 @@ def cache_directory() -> str:
     These are the sources of all kernels without their comments, the versions of Python and the
     packages, the processor and the settings of the compiler.
     """
-    package = Path(__file__).parent.parent
-    sources = [package / "fields.py"]  # limits of fields
-    for folder in COMPILED:
-        sources += sorted((package / folder).rglob("*.py"))
     base = os.environ.get("NUMBA_CACHE_DIR")
     if not base:
         import platformdirs
 
         base = platformdirs.user_cache_dir("workloadkit")
-    return str(Path(base) / digest_of(sources))
-
-
-def digest_of(sources: Iterable[Path]) -> str:
-    """Digest of the contents of files, and of what else compiled code depends on; 16 characters."""
-    digest = hashlib.sha256(_platform().encode())
-    for source in sources:
-        # Compiled code has no strings of several lines, other than docstrings.
-        code = b"".join(source.read_bytes().split(b'"""')[::2])
-        digest.update(_COMMENT.sub(b"", code))
-    return digest.hexdigest()[:16]
+    digest = hashlib.sha256(f"{_platform()} {sources_digest()}".encode())
+    return str(Path(base) / digest.hexdigest()[:16])
 
 
 def _platform() -> str:
@@ -202,7 +194,7 @@ def _warn_without(problem: Exception) -> None:
 
 
 def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) -> Code:
-    """Return the code of a function from the cache, or make and cache it.
+    """Return the code of a function that came with the package or is in the cache, or make it.
 
     Code of the cache is executed: it is taken only from where no other user can have written. Its
     digest guards against damage, not against attackers, who can compute it as well.
@@ -211,11 +203,17 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
     digest = hashlib.sha256(text_of(layout).encode())
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
+    short = digest.hexdigest()[:16]
+    if found := prebuilt.find(prebuilt.symbol_of(name, short)):
+        address, result, own = found
+        return Code(address, result, prebuilt.library(), own=own)
     try:
         folder = cache_folder()
         _in_use(folder)
-        path = folder / f"{name}-{digest.hexdigest()[:16]}{_SUFFIX}"
+        path = folder / f"{name}-{short}{_SUFFIX}"
         code = _read(path)
+    except ImportError:  # there is no compiler, of which the cache would be
+        return make()
     except (OSError, UntrustedError) as problem:
         _warn_without(problem)
         return make()
@@ -235,7 +233,7 @@ def _read(path: Path) -> Code | None:
         head, _, content = rest.partition(b"\n")
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
             about = json.loads(head)
-            return load(content, about["name"], about["needs"], _from_json(about["result"]))
+            return load(content, about["name"], about["needs"], from_json(about["result"]))
     _warn(f"{path} is damaged: its code is compiled again")
     return None
 
@@ -285,13 +283,6 @@ def _write(path: Path, code: Code) -> None:
 def digest_line(rest: bytes) -> bytes:
     """Return the first line of a file, the digest of the rest."""
     return hashlib.sha256(rest).hexdigest().encode() + b"\n"
-
-
-def _from_json(layout: Any) -> Any:
-    if isinstance(layout, list):
-        head, *rest = layout
-        return (tuple if head == "tuple" else head, *map(_from_json, rest))
-    return layout
 
 
 def is_in_use() -> bool:

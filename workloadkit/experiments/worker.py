@@ -1,6 +1,9 @@
 """Imports for workers, loaded once by their parent process."""
 
-import llvmlite.binding  # noqa: F401 loads compiled code
+from contextlib import suppress
+
+with suppress(ImportError):
+    import llvmlite.binding  # noqa: F401 loads compiled code
 
 import workloadkit.simulation.policies.compiled
 import workloadkit.simulation.simulate  # noqa: F401

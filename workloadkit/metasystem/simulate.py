@@ -2,8 +2,9 @@
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from workloadkit.metasystem.policies import MetaPolicy, parse
 from workloadkit.metasystem.prepared import Prepared
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
+from workloadkit.simulation.patience import play_native
 from workloadkit.simulation.supports import supports
 
 
@@ -81,13 +83,19 @@ def play(
 ) -> MetaSchedule:
     """Simulate a metasystem whose jobs are known; see `simulate_metasystem`."""
     which = _engine(prepared, policies, engine)
-    for policy, seed in zip(policies, prepared.seed.spawn(len(policies)), strict=True):
-        object.__setattr__(policy, "rng", np.random.default_rng(seed))
-    if which == "compiled":
-        from workloadkit.metasystem.compiled import play_compiled
+    seeds = prepared.seed.spawn(len(policies))
 
-        return MetaSchedule(policies, play_compiled(prepared, policies))
-    return MetaSchedule(policies, play_plain(prepared, policies))
+    def played(engine: Callable[[Prepared, Sequence[MetaPolicy]], Any]) -> MetaSchedule:
+        for policy, seed in zip(policies, seeds, strict=True):
+            object.__setattr__(policy, "rng", np.random.default_rng(seed))
+        return MetaSchedule(policies, engine(prepared, policies))
+
+    plain = partial(played, play_plain)
+    if which == "python":
+        return plain()
+    from workloadkit.metasystem.compiled import play_compiled
+
+    return play_native(partial(played, play_compiled), plain)
 
 
 def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Sequence[MetaPolicy]:

@@ -58,11 +58,9 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
     )
     if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
         memory = plain()
-    elif settings.engine == "compiled":
-        memory = _compiled(policy, workload, rules, until)
     else:
         compiled = partial(_compiled, policy, workload, rules, until)
-        memory = play_soonest(compiled, plain, workload.submit.size)
+        memory = play_soonest(compiled, plain, workload.submit.size, settings.engine)
     return {"scheduler": parts.name, "machine": rules.machine, "past": 0, "jobs": {}, **memory}
 
 

@@ -6,7 +6,12 @@ from contextlib import suppress
 from typing import TypeVar
 
 from workloadkit._kernels import object_code
-from workloadkit._kernels.compile import NotLoadedError, interpreted, loaded_only
+from workloadkit._kernels.compile import (
+    NotLoadedError,
+    interpreted,
+    lacks_compiler,
+    loaded_only,
+)
 from workloadkit._kernels.notices import IN_PYTHON, notify
 from workloadkit._kernels.trust import UntrustedError
 from workloadkit.simulation.plain.simulation import OutOfTimeError, within
@@ -22,19 +27,34 @@ MOST_JOBS = 50_000
 _SPENT = "plain-seconds"
 
 
+def play_native(compiled: Callable[[], Result], plain: Callable[[], Result]) -> Result:
+    """Return the result of the compiled engine, or of the plain one if it lacks native code."""
+    if interpreted() or not lacks_compiler():
+        return compiled()
+    with suppress(NotLoadedError), loaded_only():
+        return compiled()
+    return plain()
+
+
 def play_soonest(
-    compiled: Callable[[], Result], plain: Callable[[], Result], n_jobs: int
+    compiled: Callable[[], Result],
+    plain: Callable[[], Result],
+    n_jobs: int,
+    asked: str | None = None,
 ) -> Result:
     """Return the result of the compiled engine, or the equal one of the plain engine if sooner.
 
     Native code that is there is run. Where there is none, the plain engine plays until it has
     taken, in all simulations of this user together, as long as compiling takes; from then on
     kernels are compiled. So the wait is at most twice that of who knows what will be simulated.
+    The compiled engine that was `asked` for is taken at once.
     """
-    if interpreted():
-        return compiled()
+    if asked == "compiled" or interpreted():
+        return play_native(compiled, plain)
     with suppress(NotLoadedError), loaded_only():
         return compiled()
+    if lacks_compiler():
+        return plain()
     left = PATIENCE - _spent() if n_jobs <= MOST_JOBS else 0.0
     if left > 0:
         if not _spent():

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from workloadkit._kernels.compile import DISABLE_JIT, lacks_compiler
 from workloadkit._kernels.object_code import is_in_use
+from workloadkit._kernels.prebuilt import library
 from workloadkit.errors import ParameterError, parameter, quoted
 from workloadkit.parameters import describe
 from workloadkit.provenance import seed_of
@@ -170,7 +171,7 @@ def _engine(asked: Engine | None, site: SelectedMachine, own: bool, plain_only: 
             "the compiled engine runs only parts that have a compiled form; take engine='python' "
             "for custom schedulers and users in plain Python"
         )
-    if site.is_plain or (engine == "compiled" and lacks_compiler()):
+    if site.is_plain or (engine == "compiled" and not library() and lacks_compiler()):
         return "python"
     return engine
 
@@ -179,6 +180,8 @@ def engine_in_words() -> str:
     """Return the engine in which simulations run here, and whether kernels are compiled already."""
     if DISABLE_JIT:
         return "plain Python: NUMBA_DISABLE_JIT is set"
+    if library():
+        return "compiled; the usual kernels came with the package"
     if lacks_compiler():
         return "plain Python: there is no compiler that is known here"
     return f"compiled; {'some kernels' if is_in_use() else 'no kernel yet'} in the cache"

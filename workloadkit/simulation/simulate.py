@@ -109,11 +109,8 @@ def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> En
         return _serve_plain(parts, settings, workload)
     policy: Any = parts.policy
     compiled = partial(play_log_compiled, policy, parts.name, workload, parts.rules)
-    if settings.engine == "compiled":
-        return compiled()
-    return play_soonest(
-        compiled, partial(_serve_plain, parts, settings, workload), workload.submit.size
-    )
+    plain = partial(_serve_plain, parts, settings, workload)
+    return play_soonest(compiled, plain, workload.submit.size, settings.engine)
 
 
 def _serve_plain(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:
@@ -161,10 +158,8 @@ def _let_react(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace
     compiled = partial(play_users_compiled, *given)
     if parts.engine == "python":
         play = plain()
-    elif settings.engine == "compiled":
-        play = compiled()
     else:
-        play = play_soonest(compiled, plain, simulated_users.n_jobs)
+        play = play_soonest(compiled, plain, simulated_users.n_jobs, settings.engine)
     unscaled, workload, notes = simulated_users.result(
         play.workload, play.notes, parts.rules.machine
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import counting, interpreted
+from workloadkit._kernels.compile import compiler_errors, counting, interpreted
 from workloadkit.custom import Source
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.orders import check_frozen, class_number
@@ -103,9 +103,9 @@ def _kinds(key: FunctionType, digest: str, names: tuple[str, ...]) -> tuple[type
 
 def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
     """Compile a key with the types that the loop uses."""
+    errors = compiler_errors()
     from numba import typeof
     from numba.core import types
-    from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from workloadkit._kernels.native_calls import Reference
 
@@ -118,7 +118,7 @@ def _check_compiles(policy: Any, order: Any, dtype: np.dtype) -> None:
         )
         compiled.compile(given)
         result = compiled.overloads[given].signature.return_type
-    except (NumbaError, UnsupportedBytecodeError) as error:
+    except errors as error:
         raise _cannot(policy) from error
     if not isinstance(result, types.Integer | types.Float | types.Boolean):
         raise _cannot(policy)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloadkit._kernels.compile import in_python, interpreted, native, of_floats
+from workloadkit._kernels.compile import (
+    compiler_errors,
+    in_python,
+    interpreted,
+    native,
+    of_floats,
+)
 from workloadkit._kernels.floats import in_floats
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.custom import Source
@@ -146,11 +152,10 @@ _functions: dict[Any, Any] = {}
 def _native(score: Score, act: Callable[..., Any], examples: tuple[Any, ...]) -> Any:
     if score.function is None:
         return native(act, examples, is_cached=True)
-    from numba.core.errors import NumbaError, UnsupportedBytecodeError
-
+    errors = compiler_errors()
     try:
         return native(act, examples, is_cached=False)
-    except (NumbaError, UnsupportedBytecodeError) as error:
+    except errors as error:
         name = getattr(score.function, "__name__", "score")
         raise ParameterError(
             f"scheduler order: {name} cannot be compiled; take engine='python'"
@@ -182,6 +187,7 @@ def _arguments(count: int) -> Callable[..., Any]:
     """Return a function of an array that returns its first numbers as a tuple."""
     if interpreted():
         return lambda stack: tuple(stack[:count].tolist())
+    compiler_errors()
     from numba import njit
     from numba.np.unsafe.ndarray import to_fixed_tuple
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workloadkit._kernels.compile import in_python
+from workloadkit._kernels.compile import compiler_errors, in_python, interpreted
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.orders import function_of_time, ranks
 from workloadkit.simulation.compiled.state import State
@@ -314,11 +314,12 @@ class CompiledCustomOrder(CompiledVarying):
 
     def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
         """Run as any policy does, if the function can be compiled."""
-        from numba.core.errors import NumbaError, UnsupportedBytecodeError
-
+        if interpreted():
+            return super().run(state, begin, until)
+        errors = compiler_errors()
         try:
             return super().run(state, begin, until)
-        except (NumbaError, UnsupportedBytecodeError) as error:
+        except errors as error:
             raise ParameterError(_CANNOT) from error
 
 

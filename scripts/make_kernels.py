@@ -1,0 +1,295 @@
+"""Compile kernels beforehand: into this user's cache, or as libraries that come with a wheel.
+
+python scripts/make_kernels.py compiles what the common simulations and the commands of README and
+docs use, on two processors, so that no later command compiles. With --library DIR it is compiled
+for the processors of `workloadkit._kernels.prebuilt.LIBRARIES`, each linked into one library by
+$CC; other architectures are linked by the compiler of `pip install ziglang`. With --count, the
+commands of README and docs run without a compiler, and those that lack a kernel are listed.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("howto/*.md"))]
+PAGES += sorted((ROOT / "docs").glob("start/*.md"))
+RUNTIME = Path(__file__).with_name("kernel_runtime.c")
+LACKS = ("compiling code", "kernels of the package", "run in plain Python")
+
+#: Of the compiler: the name of a processor, and the library whose code is taken where it has none.
+PROCESSORS = {"x86_64-v3": "x86-64-v3", "x86_64-v2": "x86-64-v2", "aarch64": "generic"}
+#: The code of arm64 is made from that of the plainest processor.
+MADE_FROM = {"aarch64": "x86_64-v2"}
+
+
+def documented() -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield the pages: name, commands in one text, and files that it shows."""
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        shown = "".join(re.findall(r"```console\n(.*?)```", text, re.DOTALL))
+        files = dict(re.findall(r"```text (\S+)\n(.*?)```", text, re.DOTALL))
+        for i, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
+            files[f"example{i}.py"] = code
+            shown += f"$ python example{i}.py\n"
+        commands = re.findall(r"^\$ (.*)$", shown, re.MULTILINE)
+        yield page.name, "\n".join(c for c in commands if not c.startswith("make")), files
+
+
+def run_page(
+    commands: str, files: dict[str, str], more: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Run the commands of a page; yield each with what it wrote to stderr."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, "utf-8")
+        for command in commands.splitlines():
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=folder,
+                env=os.environ | {"PATH": path} | more,
+                capture_output=True,
+                text=True,
+            )
+            yield command, done.stderr
+
+
+def simulations() -> Iterator[tuple[str, Any]]:
+    """Yield the common simulations: each policy and each kind of users, and some pairs."""
+    import numpy as np
+
+    import workloadkit as wk
+
+    sample = wk.load_sample()
+    log = wk.with_dependencies(sample).take(np.arange(300))
+    tenths = log.with_columns(run=log.column("run") + 0.5)
+    valued = wk.add_utility(log, deadline="wait+run", rng=1)
+    crowd = ("easy", "fcfs", "sjf", "wfp3", "conservative", "creasy", "user-priority")
+    reacting = ("closed", "dependent", "adjusted", "distribution", "fluid")
+
+    def play(trace: Any, policy: str, users: str = "open", **how: Any) -> tuple[str, Any]:
+        words = " ".join([policy, users, *(f"{name}={value}" for name, value in how.items())])
+        return words, partial(wk.simulate, trace, policy, users, rng=1, **how)
+
+    for policy in wk.schedulers.known():
+        yield play(valued if policy == "genetic" else log, policy)
+        yield play(tenths, policy)
+        yield play(log, policy, "fluid")
+    for policy in ("easy", "fcfs", "conservative"):
+        for users in reacting:
+            yield play(log, policy, users)
+        yield play(log, policy, passes="event")
+        for overrun in ("kill", "late"):
+            yield play(log, policy, overrun=overrun)
+    for policy in crowd:
+        yield play(log, policy, offered_load=3)
+    for predictor in wk.predictors.known():
+        yield play(log, "easy", predictor=predictor)
+    for users in wk.users.known():
+        yield play(log, "easy", users)
+    for policy in (*crowd, "lookahead", "selective", "slack"):
+        yield f"check {policy}", partial(check, log, policy)
+
+
+def check(log: Any, policy: str) -> None:
+    """Check a schedule, which replays it."""
+    import workloadkit as wk
+
+    wk.check_schedule(wk.simulate(log, policy, rng=1))
+
+
+def keep_bitcode() -> None:
+    """Keep the compiler's intermediate code beside each file of the cache; compile at once."""
+    from workloadkit._kernels import object_code
+    from workloadkit.simulation import patience
+
+    write = object_code._write
+
+    def keep(path: Path, code: Any) -> None:
+        write(path, code)
+        if code.content:
+            content = code._owner.library._final_module.as_bitcode()
+            path.with_suffix(".bc").write_bytes(content)
+
+    object_code._write, patience.PATIENCE = keep, 0.0
+
+
+def play(part: int) -> None:
+    """Play every second simulation, then the commands of every second page."""
+    keep_bitcode()
+    for i, (words, simulate) in enumerate(simulations()):
+        if i % 2 == part:
+            begin = time.process_time()
+            try:
+                simulate()
+            except Exception as error:  # what does not go together is refused
+                words += f": {error}"
+            print(f"{time.process_time() - begin:6.1f} s  {words[:150]}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        customize = "import sys; sys.path.append({!r}); import make_kernels as m; m.keep_bitcode()"
+        Path(folder, "sitecustomize.py").write_text(customize.format(str(ROOT / "scripts")))
+        for i, (name, commands, files) in enumerate(documented()):
+            if i % 2 == part:
+                begin = time.monotonic()
+                list(run_page(commands, files, {"PYTHONPATH": folder}))
+                print(f"{time.monotonic() - begin:6.1f} s  {name}", flush=True)
+
+
+def compile_all(more: dict[str, str]) -> None:
+    """Compile everything, in two processes."""
+    parts = [
+        subprocess.Popen([sys.executable, __file__, "--part", str(part)], env=os.environ | more)
+        for part in (0, 1)
+    ]
+    if any(part.wait() for part in parts):
+        sys.exit("compiling failed")
+
+
+def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
+    """Compile and link one library; return the layouts of results by name."""
+    import llvmlite.binding as llvm
+
+    source = MADE_FROM.get(name, name)
+    kept = work / source
+    if not kept.exists():
+        chosen = {"NUMBA_CPU_NAME": PROCESSORS[source], "NUMBA_CPU_FEATURES": ""}
+        compile_all({**chosen, "NUMBA_CACHE_DIR": str(kept)})
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = f"{name.partition('-')[0]}-unknown-linux-gnu"
+    machine = llvm.Target.from_triple(triple).create_target_machine(
+        cpu=PROCESSORS[name], opt=3, reloc="pic", codemodel="small"
+    )
+    objects, kernels = [], {}
+    for path in sorted(kept.glob("*/*.bc")):
+        about = json.loads(path.with_suffix(".kernel").read_bytes().split(b"\n", 2)[1])
+        symbol = re.sub(r"[.-]", "_", path.stem)
+        module = renamed(llvm.parse_bitcode(path.read_bytes()), about["name"], symbol)
+        if name in MADE_FROM:
+            module = ported(module, triple, machine)
+        objects.append(work / f"{name}-{symbol}.o")
+        objects[-1].write_bytes(machine.emit_object(module))
+        kernels[symbol] = about["result"]
+    target = folder / f"{name}.so"
+    compiler = [os.environ.get("CC", "cc")]
+    if not name.startswith(platform.machine()):
+        compiler = [
+            sys.executable,
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            triple.replace("-unknown", ""),
+        ]
+    # nothing is linked: what is undefined is found in the process, whatever its C library
+    options = ["-shared", "-nostdlib", "-O2", "-fPIC", "-s", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack"]
+    subprocess.run([*compiler, *options, "-o", target, RUNTIME, *objects], check=True)
+    return kernels
+
+
+def renamed(module: Any, name: str, symbol: str) -> Any:
+    """Give a function its name in the library, and hide all others."""
+    for each in (*module.functions, *module.global_variables):
+        if each.is_declaration:
+            continue
+        if each.name == name:
+            each.name, each.linkage = symbol, "external"
+        else:
+            each.linkage = "internal"
+    return module
+
+
+def ported(module: Any, triple: str, machine: Any) -> Any:
+    """Return code for another processor."""
+    import llvmlite.binding as llvm
+
+    text = str(module)
+    count = iter(range(10**9))
+
+    def subtract(match: re.Match[str]) -> str:
+        result, where, i = *match.groups(), next(count)
+        before, is_last = f"%before.{i}", f"%last.{i}"
+        return (
+            f"  {before} = atomicrmw sub ptr {where}, i64 1 monotonic\n"
+            f"  {is_last} = icmp eq i64 {before}, 1\n  {result} = zext i1 {is_last} to i8"
+        )
+
+    call = r"call i8 @llvm\.x86\.atomic\.sub\.cc\.i64\(ptr (?:nonnull )?(%\S+), i64 1, i32 4\)"
+    text = re.sub(rf"^\s*(%\S+) = (?:tail )?{call}.*$", subtract, text, flags=re.MULTILINE)
+    text = re.sub('target triple = ".*"', f'target triple = "{triple}"', text)
+    layout = f'target datalayout = "{machine.target_data}"'
+    text = re.sub('target datalayout = ".*"', layout, text)
+    text = re.sub('"target-(cpu|features)"="[^"]*"', "", text)
+    return llvm.parse_assembly(text)
+
+
+def make_libraries(folder: Path, names: list[str]) -> None:
+    """Make the libraries, and the index of what is in them."""
+    from workloadkit._kernels.sources import sources_digest
+
+    folder.mkdir(parents=True, exist_ok=True)
+    work = folder.with_name(f"{folder.name}-work")
+    work.mkdir(exist_ok=True)
+    made = {name: make_library(folder, work, name) for name in names}
+    digests = {
+        name: hashlib.sha256((folder / f"{name}.so").read_bytes()).hexdigest() for name in made
+    }
+    common = set.intersection(*map(set, made.values()))
+    kernels = {symbol: made[names[0]][symbol] for symbol in sorted(common)}
+    index = {"sources": sources_digest(), "libraries": digests, "kernels": kernels}
+    (folder / "index.json").write_text(json.dumps(index, indent=1) + "\n")
+    sizes = ", ".join(f"{n} {(folder / f'{n}.so').stat().st_size / 1e6:.1f} MB" for n in names)
+    print(f"{len(kernels)} kernels: {sizes}")
+
+
+def count() -> int:
+    """Run all documented commands without a compiler; list those that lack a kernel."""
+    n_commands, lacking = 0, []
+    with tempfile.TemporaryDirectory() as empty:
+        for name, commands, files in documented():
+            for command, said in run_page(commands, files, {"NUMBA_CACHE_DIR": empty}):
+                n_commands += 1
+                if any(words in said for words in LACKS):
+                    lacking.append(f"{name}: {command}")
+    print(*lacking, sep="\n")
+    print(f"{n_commands - len(lacking)} of {n_commands} commands compile nothing")
+    return int(len(lacking) > 0.05 * n_commands)
+
+
+def main() -> int:
+    """Do what the command line asks for."""
+    from workloadkit._kernels.prebuilt import LIBRARIES
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, metavar="DIR", help="make libraries there")
+    parser.add_argument("--only", action="append", choices=LIBRARIES, help="one of the libraries")
+    parser.add_argument("--count", action="store_true", help="run the documented commands")
+    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.count:
+        return count()
+    if chosen.part is not None:
+        play(chosen.part)
+    elif chosen.library:
+        make_libraries(chosen.library, chosen.only or list(LIBRARIES))
+    else:
+        compile_all({})
+    return 0
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main())

@@ -1,0 +1,103 @@
+"""Kernels that come with the package: one library for each kind of processor.
+
+A wheel for a platform has them, see `scripts/make_kernels.py`; other installations have none. They
+need no compiler.
+"""
+
+import ctypes
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workloadkit._kernels.memory import from_json
+from workloadkit._kernels.sources import sources_digest
+
+FOLDER = Path(__file__).with_name("native")
+
+#: What the processors of each library have, as Linux names it; the first that fits is loaded.
+LIBRARIES = {
+    "x86_64-v3": {"avx2", "bmi1", "bmi2", "fma", "f16c", "abm", "movbe", "xsave"},
+    "x86_64-v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
+    "aarch64": set[str](),
+}
+
+
+class Library(NamedTuple):
+    """A loaded library.
+
+    Attributes
+    ----------
+    code : CDLL
+    release : callable
+        Gives back an array that its code created.
+    kernels : dict
+        The layouts of the results of its functions, by the names of these.
+    """
+
+    code: ctypes.CDLL
+    release: Any
+    kernels: Mapping[str, Any]
+
+
+class Memory:
+    """Memory that a kernel allocated, until nothing refers to it."""
+
+    def __init__(self, info: int, release: Any) -> None:
+        self._info, self._release = info, release
+
+    def __del__(self) -> None:
+        self._release(self._info)
+
+
+def symbol_of(name: str, digest: str) -> str:
+    """Return the name in the libraries of a function for a layout of arguments.
+
+    Examples
+    --------
+    >>> symbol_of("workloadkit._kernels.swf.parse_lines", "310a44a55033ef34")
+    'workloadkit__kernels_swf_parse_lines_310a44a55033ef34'
+    """
+    return f"{name.replace('.', '_')}_{digest}"
+
+
+def find(symbol: str) -> tuple[int, Any, Any] | None:
+    """Return address, layout of the result, and owner of memory, of a function; None without it."""
+    found = library()
+    if found is None or symbol not in found.kernels:
+        return None
+    address = ctypes.cast(getattr(found.code, symbol), ctypes.c_void_p).value
+    assert address is not None
+    return address, from_json(found.kernels[symbol]), lambda info: Memory(info, found.release)
+
+
+@cache
+def library() -> Library | None:
+    """Return the best library for this processor; None if there is none of these sources."""
+    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        index = json.loads((FOLDER / "index.json").read_bytes())
+        if index["sources"] != sources_digest() or platform.system() != "Linux":
+            return None
+        name = next(filter(_fits, (name for name in LIBRARIES if name in index["libraries"])))
+        path = FOLDER / f"{name}.so"
+        if hashlib.sha256(path.read_bytes()).hexdigest() != index["libraries"][name]:
+            return None
+        code = ctypes.CDLL(str(path))
+        release = code.workloadkit_release
+        release.argtypes, release.restype = [ctypes.c_void_p], None
+        return Library(code, release, index["kernels"])
+    return None
+
+
+def _fits(name: str) -> bool:
+    return name.startswith(platform.machine()) and LIBRARIES[name] <= _features()
+
+
+@cache
+def _features() -> set[str]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((set(line.split()) for line in lines if line.startswith("flags")), set())
