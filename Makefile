@@ -13,7 +13,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=.
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest test-newest lint bench fuzz sample studies benchmark docs constraints clean
+.PHONY: demo test test-all test-lowest test-newest lint bench fuzz sample studies benchmark kernels wheel docs constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -78,6 +78,17 @@ benchmark: $(VENV)/.run
 	$(BIN)/workloadkit benchmark run --workers 2 -o benchmark.html --json benchmark.json
 	gzip -9n < benchmark.json > workloadkit/data/benchmark-1.json.gz
 
+# Compiles what the usual simulations and the commands of README and docs need, so that none waits.
+kernels: $(VENV)/.run
+	$(BIN)/python scripts/make_kernels.py
+
+# Builds the wheel without kernels, for all platforms, and that with kernels, for Linux on x86-64.
+NATIVE := build/native
+wheel: $(VENV)/.dev
+	$(BIN)/python scripts/make_kernels.py --library $(NATIVE) --only x86_64-v3 --only x86_64-v2
+	$(BIN)/pip wheel --quiet --no-deps -w dist .
+	WORKLOADKIT_KERNELS=$(abspath $(NATIVE)) $(BIN)/pip wheel --quiet --no-deps -w dist .
+
 # Builds the site in docs/_build/html; warnings are errors. make docs NOTEBOOKS=off does not run the
 # notebooks, which is fast.
 NOTEBOOKS ?= cache
@@ -86,7 +97,7 @@ docs: $(VENV)/.docs
 		-D nb_execution_mode=$(NOTEBOOKS) -d docs/_build/doctrees docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(NEWEST) demo docs/_build
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) build demo dist docs/_build
 
 # The versions with which the tests pass, for each Python.
 constraints: $(VENV)/.dev
@@ -98,7 +109,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c $(NEEDED)
 	@echo "$(INSTALLING): some 200 MB to download, 900 MB on disk"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/$(INSTALL_SHOWN) -c constraints.txt -e .
+	@$(BIN)/$(INSTALL_SHOWN) -c constraints.txt -e '.[compiler]'
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt

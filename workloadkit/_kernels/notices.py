@@ -11,6 +11,16 @@ IN_PYTHON = (
 )
 
 
+#: Called with how much is done, and of how much, while a long loop runs.
+watching: list[Callable[[int, int], object]] = []
+
+
+def report_progress(done: int, total: int) -> None:
+    """Report how much of a loop is done."""
+    for report in watching:
+        report(done, total)
+
+
 def notify(line: str) -> None:
     """Report what takes time."""
     for report in notices:

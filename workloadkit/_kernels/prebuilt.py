@@ -82,14 +82,15 @@ def library() -> Library | None:
         index = json.loads((FOLDER / "index.json").read_bytes())
         if index["sources"] != sources_digest() or platform.system() != "Linux":
             return None
-        name = next(filter(_fits, (name for name in LIBRARIES if name in index["libraries"])))
-        path = FOLDER / f"{name}.so"
-        if hashlib.sha256(path.read_bytes()).hexdigest() != index["libraries"][name]:
-            return None
-        code = ctypes.CDLL(str(path))
-        release = code.workloadkit_release
-        release.argtypes, release.restype = [ctypes.c_void_p], None
-        return Library(code, release, index["kernels"])
+        digests = index["libraries"]
+        for name in filter(_fits, (name for name in LIBRARIES if name in digests)):
+            path = FOLDER / f"{name}.so"
+            if hashlib.sha256(path.read_bytes()).hexdigest() != digests[name]:
+                return None
+            code = ctypes.CDLL(str(path))
+            release = code.workloadkit_release
+            release.argtypes, release.restype = [ctypes.c_void_p], None
+            return Library(code, release, index["kernels"])
     return None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from workloadkit._kernels.notices import notices
+from workloadkit._kernels.notices import notices, watching
 from workloadkit.errors import WorkloadWarning, printable
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from workloadkit.experiments.results import Results
 
+
+_MINUTE = 60.0  # [s]
 
 _is_quiet = False
 _is_verbose = False
@@ -82,7 +84,9 @@ def noted_once() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
-    """Show on a terminal how much is done and how long the rest will take.
+    """Show how much is done and how long the rest will take.
+
+    On a terminal there is a bar, elsewhere a line each minute.
 
     Yields
     ------
@@ -91,12 +95,36 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
         parts have names. Until it is called, the time that has passed is shown.
     """
     begin = monotonic()
-    if _is_quiet or not sys.stderr.isatty():
+    if _is_quiet:
         yield lambda done, total, following="": None
-    else:
+    elif sys.stderr.isatty():
         with _bar(what) as update:
             yield update
+    else:
+        yield partial(_write_each_minute, what, [begin, begin])
     detail(f"{what}: {monotonic() - begin:.1f} s")
+
+
+@contextmanager
+def watched(update: Callable[..., None]) -> Iterator[None]:
+    """Let a simulation report how many of its jobs have started."""
+    watching.append(update)
+    try:
+        yield
+    finally:
+        watching.remove(update)
+
+
+def _write_each_minute(
+    what: str, times: list[float], done: int, total: int, following: str = ""
+) -> None:
+    """Write a line if the last one is a minute old; `times` are those of the begin and of it."""
+    now, (begin, last) = monotonic(), times
+    if now - last >= _MINUTE:
+        times[1] = now
+        left = (now - begin) / done * (total - done) if done else None
+        after = "" if left is None else f", {_clock(left)} left"
+        write_message(f"{what}: {following or f'{done:,} of {total:,}{after}'}")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.common import duration as seconds_of
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
-from workloadkit.cli.output import note, progress, write_message
+from workloadkit.cli.output import note, progress, watched, write_message
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 
@@ -188,7 +188,8 @@ def simulate(
         report_unit(log, settings)
     rare = _rare_users(log) if skip_rare else ()
     what = settings.state.log.name if alone else users
-    with progress(f"simulating {log.name if log is not None else what}"):
+    title = f"simulating {log.name if log is not None else what}"
+    with progress(title) as count, watched(count):
         if explain:
             schedule = _explain(
                 log, policy, replace(settings, uncounted=rare), explain, explain_job

@@ -29,9 +29,11 @@ from workloadkit.simulation.compiled.events import (
     take_end,
 )
 from workloadkit.simulation.compiled.parts import by_part, is_built_in
+from workloadkit.simulation.compiled.slices import run_in_slices
 from workloadkit.simulation.compiled.state import (
     LACKS_ROOM,
     OVER,
+    PAUSED,
     REQUESTED,
     STOPPED,
     State,
@@ -101,7 +103,9 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     begun = begin is not None
     if begun:
         state.clock[0] = begin
-    _kernel_for(state)(state, begun, None if until is None else time(until))
+    kernel, end = _kernel_for(state), None if until is None else time(until)
+    first, others = (bound(kernel, state, each, end) for each in (begun, False))
+    run_in_slices(first, others, state.at, state.start.size)
     return int(state.at.why)
 
 
@@ -160,6 +164,10 @@ def go_on(state, begun, until):
             break
         if must_return(state, 0, now):
             at.why = LACKS_ROOM
+            break
+        at.n_passes += 1
+        if at.n_passes == at.pause:
+            at.why = PAUSED
             break
 
 

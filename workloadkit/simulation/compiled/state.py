@@ -9,8 +9,8 @@ from workloadkit._kernels.compile import bare
 from workloadkit._kernels.record import Record
 
 # Reasons: all is over; the time to stop has come; the policy requests it; the machine may have too
-# little room for the next instant (perhaps together with a request of the policy).
-OVER, STOPPED, REQUESTED, LACKS_ROOM = range(4)
+# little room for the next instant (perhaps together with a request of the policy); a pause is due.
+OVER, STOPPED, REQUESTED, LACKS_ROOM, PAUSED = range(5)
 
 
 class _At(Record):
@@ -28,6 +28,8 @@ class _At(Record):
     n_ended: int  # those of them that are taken
     stale: bool  # whether predictions are to be renewed
     oldest: int  # a job that no waiting one has arrived before
+    n_passes: int  # passes of the loop
+    pause: int  # the pass after which it pauses; 0 for none
 
 
 class Jobs(NamedTuple):

@@ -1,0 +1,24 @@
+"""Puts kernels into a wheel: the folder that WORKLOADKIT_KERNELS names, of `make_kernels.py`.
+
+Such a wheel is for one platform; without it, a wheel is for all.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class KernelsHook(BuildHookInterface):
+    """Includes the libraries, and names the platform after them."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Prepare a build."""
+        folder = os.environ.get("WORKLOADKIT_KERNELS")
+        if not folder or self.target_name != "wheel" or version == "editable":
+            return
+        (architecture,) = {path.stem.partition("-")[0] for path in Path(folder).glob("*.so")}
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"
+        build_data["force_include"][folder] = "workloadkit/_kernels/native"

@@ -1,0 +1,162 @@
+"""Kernels that come with a wheel: loaded without a compiler, or not at all."""
+
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import workloadkit as wk
+from tests.data import needs_compiler
+from tests.small_logs import busy_log
+from workloadkit._kernels import prebuilt
+
+ROOT = Path(__file__).parents[2]
+NAME = "x86_64-v2"
+
+pytestmark = [
+    needs_compiler,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="libraries for x86-64 are made"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C to link with"),
+]
+
+MAKE = """
+import sys
+sys.path.append("scripts")
+import make_kernels
+make_kernels.keep_bitcode()
+import numpy as np, workloadkit as wk
+log = wk.read_swf(sys.argv[1])
+wk.simulate(log, "fcfs", procs=8, engine="compiled")
+from workloadkit._kernels.statistics import exact_depths
+exact_depths(np.array([0, 1, 0]), 2)
+"""
+
+PLAY = """
+import sys
+from pathlib import Path
+if "without" in sys.argv:
+    sys.modules["numba"] = sys.modules["llvmlite"] = None
+from workloadkit._kernels import prebuilt
+prebuilt.FOLDER = Path(sys.argv[1])
+import numpy as np, workloadkit as wk
+from workloadkit._kernels.statistics import exact_depths, shuffle_within
+log = wk.read_swf(sys.argv[2])
+print(exact_depths(np.array([0, 1, 1, 0]), 2)[0].tolist())
+for policy in sys.argv[4:]:
+    print(wk.simulate(log, policy, procs=8).start.sum())
+print(prebuilt.library() is not None, "llvmlite.binding" in sys.modules)
+"""
+
+
+def run(code, *arguments, **more):
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), **more},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    path = tmp_path_factory.mktemp("log") / "log.swf"
+    wk.write_swf(busy_log(1, user=(1, 3)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def libraries(log, tmp_path_factory):
+    """A library of FCFS, and of a statistic."""
+    folder = tmp_path_factory.mktemp("made") / "native"
+    work = folder.with_name("native-work")
+    chosen = {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""}
+    run(MAKE, log, NUMBA_CACHE_DIR=str(work / NAME), **chosen)
+    spec = importlib.util.spec_from_file_location("maker", ROOT / "scripts" / "make_kernels.py")
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    maker.make_libraries(folder, [NAME])
+    return folder
+
+
+def starts(log, policy):
+    found = wk.simulate(wk.read_swf(log), policy, procs=8, engine="python").start
+    return str(found.sum())
+
+
+def test_they_run_without_a_compiler(libraries, log):
+    done = run(PLAY, libraries, log, "without", "fcfs")
+    assert done.stdout.split("\n")[:3] == ["[-1, -1, 0, 1]", starts(log, "fcfs"), "True False"]
+    assert not done.stderr
+
+
+def test_they_are_taken_before_those_of_the_cache(libraries, log, tmp_path):
+    done = run(PLAY, libraries, log, "with", "fcfs", NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.stdout.split("\n")[2] == "True False"
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_has_no_kernel_is_plain_python_and_one_line_says_so(libraries, log):
+    done = run(PLAY, libraries, log, "without", "easy", "conservative")
+    assert done.stdout.split("\n")[1:3] == [starts(log, "easy"), starts(log, "conservative")]
+    assert done.stderr.count("this is not among the kernels of the package") == 1
+    assert "pip install 'workloadkit[compiler]'" in done.stderr
+
+
+def stale(folder, monkeypatch):
+    index = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps(index | {"sources": "0" * 64}))
+
+
+def damaged(folder, monkeypatch):
+    path = folder / f"{NAME}.so"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def foreign(folder, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+
+
+def old(folder, monkeypatch):
+    monkeypatch.setattr(prebuilt, "_features", lambda: {"ssse3"})
+
+
+def without_index(folder, monkeypatch):
+    (folder / "index.json").unlink()
+
+
+def of_another_form(folder, monkeypatch):
+    (folder / "index.json").write_text("[1]")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [stale, damaged, foreign, old, without_index, of_another_form],
+    ids=lambda f: f.__name__,
+)
+def test_others_are_never_loaded(spoil, libraries, tmp_path, monkeypatch):
+    folder = tmp_path / "native"
+    shutil.copytree(libraries, folder)
+    monkeypatch.setattr(prebuilt, "FOLDER", folder)
+    library = prebuilt.library.__wrapped__
+    assert library() is not None
+    spoil(folder, monkeypatch)
+    assert library() is None
+
+
+@pytest.mark.slow
+def test_a_wheel_with_them_is_for_its_platform(libraries, tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    given = os.environ | {"WORKLOADKIT_KERNELS": str(libraries)}
+    subprocess.run(command, cwd=ROOT, env=given, check=True, capture_output=True)
+    (wheel,) = tmp_path.iterdir()
+    assert wheel.name.endswith("-py3-none-manylinux_2_17_x86_64.whl")
+    assert f"workloadkit/_kernels/native/{NAME}.so" in zipfile.ZipFile(wheel).namelist()
