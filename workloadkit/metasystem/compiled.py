@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.notices import report_progress
+from workloadkit._kernels.slices import run_in_slices
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metasystem.kernels import sending
 from workloadkit.metasystem.kernels.slots import Line
@@ -56,9 +58,17 @@ class CompiledMetasystem:
 
     def play(self) -> None:
         """Send all jobs, and run to the last event."""
-        first = 0
-        while (first := sending.send_all(self.grid, first)) < self.jobs.number.size:
-            self._go_on()
+        first, size = 0, self.jobs.number.size
+
+        def send(count: int) -> bool:
+            nonlocal first
+            first = sending.send_all(self.grid, first, min(first + count, size))
+            report_progress(first, size)
+            if first < size:
+                self._go_on()
+            return bool(first < size)
+
+        run_in_slices(send)
         self.grid.at.until = never(self.grid.submit.dtype)
         sending.finish(self.grid)
         while self._go_on():

@@ -150,9 +150,9 @@ def _compiled_go_one(function: Any, memory: Any) -> Any:
 
 
 @kernel
-def send_all(grid, first):
-    """Decide for the jobs from `first` on; return the first that is left, as a site requires it."""
-    return _send_all(by_reference(grid), first)
+def send_all(grid, first, end):
+    """Decide for the jobs first..end-1; return the first that is left, as a site may require it."""
+    return _send_all(by_reference(grid), first, end)
 
 
 @kernel
@@ -169,9 +169,9 @@ def _finish(grid):
 
 
 @bare
-def _send_all(grid, first):
+def _send_all(grid, first, end):
     job = first
-    while job < grid.submit.size:
+    while job < end:
         now, g = grid.submit[job], grid.scheduler[job]
         code = grid.policy[g]
         if code > RANDOM and not _all_publish(grid, now):

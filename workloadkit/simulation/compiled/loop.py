@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, bound, inline, kernel, uncached
+from workloadkit._kernels.notices import report_progress
 from workloadkit._kernels.record import by_reference
+from workloadkit._kernels.slices import run_in_slices
 from workloadkit.simulation.compiled import recorded_stream  # noqa: F401 acts where no users react
 from workloadkit.simulation.compiled.cancellations import let_leave, next_to_leave
 from workloadkit.simulation.compiled.events import (
@@ -29,7 +31,6 @@ from workloadkit.simulation.compiled.events import (
     take_end,
 )
 from workloadkit.simulation.compiled.parts import by_part, is_built_in
-from workloadkit.simulation.compiled.slices import run_in_slices
 from workloadkit.simulation.compiled.state import (
     LACKS_ROOM,
     OVER,
@@ -103,10 +104,18 @@ def play(state: State, begin: Any = None, until: Any = None) -> int:
     begun = begin is not None
     if begun:
         state.clock[0] = begin
-    kernel, end = _kernel_for(state), None if until is None else time(until)
-    first, others = (bound(kernel, state, each, end) for each in (begun, False))
-    run_in_slices(first, others, state.at, state.start.size)
-    return int(state.at.why)
+    kernel, end, at = _kernel_for(state), None if until is None else time(until), state.at
+    runs = [bound(kernel, state, each, end) for each in (False, True)[: 1 + begun]]
+
+    def run(n_passes: int) -> bool:
+        at.pause = at.n_passes + n_passes
+        (runs.pop() if len(runs) > 1 else runs[0])()
+        report_progress(at.arrived - at.n_waiting, state.start.size)
+        return bool(at.why == PAUSED)
+
+    run_in_slices(run)
+    at.pause = 0
+    return int(at.why)
 
 
 def player(state: State) -> Callable[[], int]:

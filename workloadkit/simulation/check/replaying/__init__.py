@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.slices import run_in_slices
 from workloadkit.fields import UNKNOWN
 from workloadkit.simulation import orders
 from workloadkit.simulation.check.replaying.passing import Passing
@@ -245,7 +246,12 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     if isinstance(rule, PlainRule):
         return _replay_plainly(case, rule)
     from workloadkit.simulation.check.replaying import kernel
-    from workloadkit.simulation.check.replaying.state import ReplayFound, ReplayJobs, new_state
+    from workloadkit.simulation.check.replaying.state import (
+        ReplayFound,
+        ReplayJobs,
+        ReplayPlace,
+        new_state,
+    )
 
     (start, end, planned_end), by_time = _by_time(case)
     user = np.unique(case.user, return_inverse=True)[1]
@@ -257,14 +263,17 @@ def replay(case: ScheduleCase, rule: PolicyRule | PlainRule) -> ReplayResult:
     found = ReplayFound(
         case.start.dtype, waits=-1, starts=-1, reserved=-1, now=-1, begin=-1, until=-1
     )
-    kernel.replay(
+    play = partial(
+        kernel.replay,
         jobs,
         rule,
         new_state(jobs, case.machine, case.tie if not case.whole else 0),
         by_time,
         ReplayOptions(case.by_event, case.reacting, case.starts_known),
         found,
+        ReplayPlace(),
     )
+    run_in_slices(play)
     return ReplayResult(*(getattr(found, name) for name in ReplayResult._fields))
 
 

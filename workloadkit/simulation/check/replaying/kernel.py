@@ -256,11 +256,20 @@ def _pass_over_brief(jobs, state, now):
 
 
 @kernel
-def replay(jobs, rule, state, by_time, how, found):
-    """Process the instants of a schedule; the results are in `found`."""
+def replay(jobs, rule, state, by_time, how, found, at, n_instants):
+    """Process the next instants of a schedule; return whether more are left.
+
+    The results are in `found`; how many events are processed is in `at`.
+    """
     submit, starts, ends = jobs.submit, by_time.start, by_time.end
-    arrived = started = ended = stopped = changed = left = 0
+    arrived, started, ended = at.arrived, at.started, at.ended
+    stopped, changed, left = at.stopped, at.changed, at.left
     while arrived < submit.size or started < starts.size or ended < ends.size:
+        if n_instants == 0:
+            at.arrived, at.started, at.ended = arrived, started, ended
+            at.stopped, at.changed, at.left = stopped, changed, left
+            return True
+        n_instants -= 1
         while left < by_time.leave.size and state.started[by_time.leaving[left]] >= 0:
             left += 1
         now = _soonest(submit, arrived, _soonest(starts, started, state.at.timer))
@@ -291,3 +300,4 @@ def replay(jobs, rule, state, by_time, how, found):
         if state.at.unclear and rule.reserving != MADE_AGAIN:  # kept reservations are unknown
             found.undetermined, found.until = 1, now
             break
+    return False

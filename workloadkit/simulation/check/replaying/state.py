@@ -43,6 +43,17 @@ class _At(Record):
     timer: Time  # and of the next one
 
 
+class ReplayPlace(Record):
+    """How many events of each kind are processed."""
+
+    arrived: int
+    started: int
+    ended: int
+    stopped: int
+    changed: int
+    left: int
+
+
 class ReplayFound(Record):
     """The result, as in `repeating.ReplayResult`."""
 

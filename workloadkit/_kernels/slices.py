@@ -1,0 +1,27 @@
+"""Long loops run in slices, between which Python handles signals and progress is reported."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+#: Time between two looks at signals. [s]
+SLICE = 0.05
+_FIRST, _GROWTH = 64, 4  # steps
+
+
+def run_in_slices(run: Callable[[int], bool]) -> None:
+    """Call a loop with the number of steps after which it pauses, as long as it returns true.
+
+    Examples
+    --------
+    >>> steps = []
+    >>> run_in_slices(lambda n: steps.append(n) or len(steps) < 3)
+    >>> steps[0]
+    64
+    """
+    n = _FIRST
+    while True:
+        begin = perf_counter()
+        if not run(n):
+            return
+        took = perf_counter() - begin
+        n = max(1, min(_GROWTH * n, int(n * SLICE / max(took, 1e-9))))
