@@ -108,7 +108,7 @@ def check(log: Any, policy: str) -> None:
     """Check a schedule, which replays it."""
     import workloadkit as wk
 
-    wk.check_schedule(wk.simulate(log, policy, rng=1))
+    wk.check_schedule(log, wk.simulate(log, policy, rng=1))
 
 
 def keep_bitcode() -> None:
