@@ -20,11 +20,12 @@ from workloadkit.analysis.operations.accounting import (
 )
 from workloadkit.analysis.operations.parts import groupings, hours, kind
 from workloadkit.analysis.operations.tables import usage
-from workloadkit.analysis.section import Figure, Section, shown
+from workloadkit.analysis.section import Figure, Section, in_words_of, shown
 from workloadkit.clock import DAY, WEEK
 from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES
 from workloadkit.trace import Trace
+from workloadkit.units import words_of
 
 _HOUR = 3600
 _FEWEST_OF_CELL = 5  # jobs of a median
@@ -138,14 +139,15 @@ def dashboard(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Dashboa
     elif not seen.ran.any():
         missing.append("Load and waits need jobs with known run times and processors.")
     elif seen.window.length > 0:
-        figures.append(load_figure(seen))
+        drawn = Section("load", "Load", figures=(load_figure(seen),))
+        figures += in_words_of(drawn, seen).figures
     if not few:
-        maps += filter(None, (_week(trace), _waits(trace)))
+        maps += filter(None, (_week(trace), _waits(seen)))
         if trace.window.length < WEEK:
             missing.append("The week needs a log of 7 days or more.")
         if trace.ran.any() and not waits_known(trace):
             missing.append("Waits need known wait times.")
-    bars = tuple(filter(None, (_used(trace), *_outcomes(trace))))
+    bars = tuple(filter(None, (_used(seen), *_outcomes(trace))))
     return Dashboard(
         tuple(_numbers(trace, seen, sections)),
         tuple(figures),
@@ -166,7 +168,8 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
     if n_users := pd.unique(users[users >= 0]).size:
         yield KeyNumber(count(n_users), "users who submitted them" if n_users > 1 else "user")
     load = summarize_load(seen)
-    machine = f"of {count(seen.header.procs)} processors" if seen.header.procs else ""
+    words = words_of(seen)
+    machine = f"of {count(seen.header.procs)} {words.many}" if seen.header.procs else ""
     if load["utilization"] is not None:
         yield KeyNumber(share(load["utilization"]), f"{machine} in use")
     if load["offered_load"] is not None:
@@ -179,9 +182,9 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
     runs = jobs["run"].dropna().to_numpy()
     if runs.size:
         yield KeyNumber(_short(metrics.percentile(runs, 50)), "median run time")
-    sizes = jobs["procs"].dropna().to_numpy()
+    sizes = accounted_jobs(seen)["procs"].dropna().to_numpy()
     if sizes.size:
-        yield KeyNumber(number(metrics.percentile(sizes, 50)), "processors of the median job")
+        yield KeyNumber(number(metrics.percentile(sizes, 50)), f"{words.many} of the median job")
     if (gpu_hours := float(jobs["gpu_hours"].sum())) > 0:
         yield KeyNumber(hours(gpu_hours), "GPU-hours used")
     for name, meaning in (
@@ -257,6 +260,7 @@ def _waits(trace: Trace) -> HeatMap | None:
     if cells.empty:
         return None
     most = np.log1p(max(float(cells["median"].max()), 1))
+    unit = words_of(trace).many
     columns = sorted({column for _, column in cells.index})
     names = {c: _sizes(c * step - 1, (c + 1) * step - 1) for c in columns}
     rows = []
@@ -268,13 +272,11 @@ def _waits(trace: Trace) -> HeatMap | None:
                 of_row.append(Cell("", f"fewer than {_FEWEST_OF_CELL} jobs", 0.0))
                 continue
             wait, n = float(cells["median"][row, column]), int(cells["size"][row, column])
-            words = (
-                f"{name}, {names[column]} processors: median wait {duration(wait)} of {n:,} jobs"
-            )
+            words = f"{name}, {names[column]} {unit}: median wait {duration(wait)} of {n:,} jobs"
             of_row.append(Cell(_short(wait), words, _heat(np.log1p(wait) / most)))
         rows.append((name, tuple(of_row)))
     what = "requested time" if asked else "run time"
-    caption = f"Median wait by {what} (rows) and processors (columns)."
+    caption = f"Median wait by {what} (rows) and {unit} (columns)."
     return HeatMap("Waits", caption, tuple(names.values()), tuple(rows))
 
 

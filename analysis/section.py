@@ -287,8 +287,13 @@ def table_in_words(words: UnitWords, table: Table) -> Table:
 def _plot_in_words(
     words: UnitWords, plot: Callable[..., Axes], data: pd.DataFrame, ax: Axes | None = None
 ) -> Axes:
-    """Draw a figure whose axes and legend have the words of a unit."""
+    """Draw a figure whose axes, ticks and legend have the words of a unit."""
     ax = plot(data, ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        texts = [label.get_text() for label in axis.get_ticklabels()]
+        written = [text_in_words(words, text) for text in texts]
+        if written != texts:
+            axis.set_ticks(axis.get_ticklocs(), written)
     ax.set_xlabel(text_in_words(words, ax.get_xlabel()))
     ax.set_ylabel(text_in_words(words, ax.get_ylabel()))
     legend = ax.get_legend()

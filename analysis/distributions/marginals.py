@@ -271,8 +271,7 @@ def section(trace: Trace) -> Section:
         notes.append("Bounded slowdown is unknown, because the wait is.")
 
     if parts := int((samples["procs"] % 1 > 0).sum()):
-        which = plural(parts, "job has", "jobs have")
-        notes.append(f"The size of {which} a fraction: a part of a {words_of(trace).one} is held.")
+        notes.append(f"{plural(parts, 'job')} held a part of a {words_of(trace).one}.")
     work = samples["procs"] * samples["run"]
     sizes = size_classes(samples["procs"], work)
     figures = [

@@ -31,6 +31,7 @@ from workloadkit.analysis.section import (
     Section,
     Table,
     shown,
+    why_no_users,
 )
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
@@ -196,6 +197,8 @@ def section(trace: Trace) -> Section:
             "No wait time is known; think times assume that jobs end their run time after "
             "submission, and are only approximate."
         )
+    if reason := why_no_users(trace):
+        notes.append(f"{reason}; intervals need users.")
     return Section(
         "fits",
         _TITLE,

@@ -251,7 +251,7 @@ def section(trace: Trace) -> Section:
         _finding(values),
         tuple(notes),
         values,
-        (_table(values),),
+        (_table(values, words_of(trace).hours),),
         tuple(figures),
     )
 
@@ -350,8 +350,8 @@ def _finding(values: dict[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def _table(values: dict[str, Any]) -> Table:
-    rows = {"work": (values["work"], plural(values["work"] / 3600, "processor-hour"))}
+def _table(values: dict[str, Any], hour: str) -> Table:
+    rows = {"work": (values["work"], plural(values["work"] / 3600, hour))}
     for name, (title, form) in _ROWS.items():
         if values.get(name) is not None:
             rows[title] = (values[name], form(values[name]))

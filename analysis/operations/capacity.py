@@ -68,6 +68,8 @@ def section(trace: Trace) -> Section:
     table = of_hours(trace)
     table.index = [f"{percent} % of the hours, at most" for percent in table.index]
     caption = "Use and queue at percentiles of the full hours, each column by itself."
+    own = "gpus_in_use" if trace.unit == "gpus" else ""  # those in use
+    columns = {name: column for name, column in _HOURS.items() if name != own}
     mean = float(hours["in_use"].mean())
     used = f"{share(mean / machine)} of the processors" if machine else f"{number(mean)} processors"
     waiting = hours["waiting"] > 0
@@ -77,7 +79,7 @@ def section(trace: Trace) -> Section:
         f"On average {used} were in use; jobs waited in {share(float(waiting.mean()))} of the "
         "hours.",
         values={"hours": len(hours), "waiting_hours": int(waiting.sum())},
-        tables=(listed("hours", caption, table, _HOURS), *_of_parts(trace)),
+        tables=(listed("hours", caption, table, columns), *_of_parts(trace)),
         figures=(_figure(hours, trace),),
     )
     if machine is None:  # the section on hours names the gap

@@ -39,7 +39,12 @@ from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
 _NAME, _TITLE = "failures", "Failed, timed-out and cancelled work"
-_DRAWN = {"completed": style.PALE, "without a result": style.ORANGE, "cancelled": style.MUTED}
+_DRAWN = {
+    "completed": style.PALE,
+    "without a result": style.ORANGE,
+    "cancelled": style.MUTED,
+    "other": style.GRID,
+}
 
 
 def section(trace: Trace) -> Section:
@@ -53,12 +58,19 @@ def section(trace: Trace) -> Section:
     requeued = of_requeued(executions, unit)
     used = _used(jobs, executions, unit)
     failed = int(jobs["outcome"].isin(WITHOUT_RESULT).sum())
+    unknown = int((jobs["outcome"] == "unknown").sum())
+    gaps = (
+        (f"How {of_jobs(unknown, len(jobs))} ended is unknown: they count as having a result.",)
+        if unknown
+        else ()
+    )
     if failed:
         finding = f"{of_jobs(failed, len(jobs))} had no result; {used[0].lower()}{used[1:]}"
     elif requeued:
         finding = "No job ended without a result."
     else:
-        finding = "No job failed, exceeded its time limit or memory, or lost a node."
+        known = "is known to have " if unknown else ""
+        finding = f"No job {known}failed, exceeded its time limit or memory, or lost a node."
     notes = [
         "Without a result: failed, timed out, out of memory, or stopped by a node failure. A "
         "cancelled or preempted job may have served its user, and is counted separately. "
@@ -71,7 +83,7 @@ def section(trace: Trace) -> Section:
         _NAME,
         _TITLE,
         finding + requeued,
-        tuple(notes),
+        (*notes, *gaps),
         {
             "jobs": len(jobs),
             "failed_jobs": failed,
@@ -83,6 +95,7 @@ def section(trace: Trace) -> Section:
         },
         (_by_outcome(jobs, executions, unit), *(_by(by, t, unit) for by, t in tables.items())),
         (figure,) if figure else (),
+        gaps=gaps,
         findings=(
             _lost("core", trace, executions, {by: t["lost_hours"] for by, t in tables.items()}),
             _lost("gpu", trace, executions, {by: t["lost_gpu_hours"] for by, t in tables.items()}),
@@ -247,11 +260,13 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
     if window.length < 3 * DAY:
         edges, each = enclosing(window.begin, window.until, HOUR), "hour"
     place = interval_of(edges, ended["end"])
-    stopped = np.where(ended["outcome"] == "cancelled", 2, 0)
-    code = np.where(ended["outcome"].isin(WITHOUT_RESULT), 1, stopped)
+    drawn = {"completed": 0, **dict.fromkeys(WITHOUT_RESULT, 1), "cancelled": 2}
+    code = ended["outcome"].astype(str).map(drawn).fillna(3).to_numpy()
     work = np.nan_to_num(ended["core_hours"].to_numpy())
     data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
     for number, name in enumerate(_DRAWN):
+        if name == "other" and not (code == number).any():
+            continue
         data[name] = np.bincount(place[code == number], work[code == number], edges.size - 1)
     lost = float(data["without a result"].sum())
     total = float(executions["core_hours"].sum())
@@ -261,12 +276,13 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
         if outside > 0.01 * total
         else ""
     )
+    known = " Others were preempted or requeued, or how they ended is unknown." * ("other" in data)
     worst = data.loc[data["without a result"].idxmax()]
     return Figure(
         "by_time",
         f"{upper(unit)} by how jobs ended",
-        f"{upper(unit)} of the jobs that ended in each {each} of the window, by how they ended. "
-        f"Preempted, requeued and unknown ones count as completed.{others}",
+        f"{upper(unit)} of the jobs that ended in each {each} of the window, by how they ended."
+        f"{known}{others}",
         dated(data, clock),
         partial(plot_outcomes, each=each, unit=unit),
         alt=f"{share(lost / max(work.sum(), 1e-9))} of the {unit} of jobs that ended in the "
@@ -283,7 +299,8 @@ def plot_outcomes(
     Parameters
     ----------
     data : DataFrame
-        `begin` and `end` [s], `date` if known, and the core-hours of each outcome.
+        `begin` and `end` [s], `date` if known, and the core-hours of each outcome; `other` is
+        preempted, requeued or unknown.
     each : str, default "day"
         Length of a period, for the label.
     unit : str, default "core-hours"
@@ -293,6 +310,8 @@ def plot_outcomes(
     edges = style.date_edges(data)
     base = np.zeros(len(data))
     for name, colour in _DRAWN.items():
+        if name not in data:
+            continue
         top = base + data[name].to_numpy()
         ax.stairs(top, edges, baseline=base, fill=True, color=colour, label=name)
         base = top

@@ -76,8 +76,7 @@ def section(trace: Trace) -> Section:
     whole = Section(
         _NAME,
         _title(unit),
-        f"{plural(len(jobs), 'job')} used {hours(total['core_hours'])} {unit}."
-        f"{of_requeued(executions, unit)}",
+        f"{_who(jobs)} used {hours(total['core_hours'])} {unit}.{of_requeued(executions, unit)}",
         values={**total, **requeued_hours(executions), "hours_unit": unit, "full_days": len(days)},
     )
     size = (
@@ -94,6 +93,13 @@ def section(trace: Trace) -> Section:
         _largest_user(jobs, groups, total["core_hours"], unit),
         part(notes=_NOTES + ((_ON_CPU_HOURS,) if unit == CPU_HOURS else ())),
     )
+
+
+def _who(jobs: pd.DataFrame) -> str:
+    """Return how many jobs used something, of all."""
+    started = int(jobs["started"].sum())
+    of = f"{started:,} of " if started < len(jobs) else ""
+    return f"{of}{plural(len(jobs), 'job')}"
 
 
 def _title(unit: str) -> str:

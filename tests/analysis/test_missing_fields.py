@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import workloadkit as wk
 from workloadkit import MachineDescription, NodeType, analysis
 from workloadkit.analysis import report
+from workloadkit.analysis.section import in_words_of
 from workloadkit.units import in_unit
 
 FIELDS = {
@@ -133,7 +134,11 @@ def test_so_do_sections_that_count_in_another_unit(unit, field):
 def words_in(section):
     """All that a reader sees of a section."""
     tables = [table.shown for table in section.tables]
-    labels = [str(label) for text in tables for label in (*text.index, *text.columns)]
+    labels = [
+        str(label)
+        for text in tables
+        for label in (*text.index, *text.columns, *text.to_numpy().ravel())
+    ]
     captions = [one.caption for one in (*section.tables, *section.figures)]
     titles = [figure.title for figure in section.figures]
     return " ".join([section.finding, *section.notes, *labels, *captions, *titles])
@@ -156,10 +161,47 @@ def test_a_report_in_gpus_has_their_words_and_numbers(profile):
         if name in sections:
             assert "rocessor" not in words_in(sections[name]), name
             assert "Sizes are counted in GPUs, held by 133 of 200 jobs" in sections[name].notes[-1]
+    assert sections["capacity"].tables[0].shown.columns.is_unique
+    board = found.dashboard
+    numbers = [one.meaning for one in board.numbers]
+    assert "GPUs of the median job" in numbers
+    assert not [one for one in numbers if "processor" in one]
+    assert "GPUs (columns)" in board.maps[-1].caption
+    assert board.bars[0].title == "Who used it: GPU-hours by account"
     [use] = [one for one in sections["capacity"].figures if one.name == "use"]
     assert use.plot(use.data, Figure().add_subplot()).get_ylabel() == "GPUs"
     if profile == "full":
         assert sections["load"].values["work"] / 3600 == pytest.approx(hours)
+
+
+def test_ticks_of_a_figure_are_in_the_words_of_the_unit():
+    seen = in_unit(accounted(), "gpus")
+    figure = analysis.section.Figure("a", "Processors", "", pd.DataFrame(), drawn)
+    made = in_words_of(analysis.section.Section("a", "A", figures=(figure,)), seen).figures[0]
+    ax = made.plot(made.data, Figure().add_subplot())
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["GPUs", "run time"]
+
+
+def drawn(data, ax):
+    ax.set_xticks([0, 1], ["processors", "run time"])
+    return ax
+
+
+def test_hours_of_unknown_outcome_are_not_those_of_completed_jobs():
+    log = accounted()
+    status = log.column("status")
+    section = report.OPERATIONS["failures"](log.with_columns(status=np.where(status, -1, 0)))
+    [figure] = [one for one in section.figures if one.name == "by_time"]
+    assert figure.data["completed"].sum() == 0
+    work = log.column("run") * log.column("procs") / 3600
+    drawn_ones = (status == 1) & (log.end <= log.window.until)
+    assert figure.data["other"].sum() == pytest.approx(work[drawn_ones].sum())
+    gap = "How 177 of 200 jobs (88 %) ended is unknown: they count as having a result."
+    assert section.gaps == (gap,)
+    every = report.OPERATIONS["failures"](log.with_columns(status=np.where(status, 1, -1)))
+    assert every.finding.startswith("No job is known to have failed")
+    [figure] = [one for one in report.OPERATIONS["failures"](log).figures if one.name == "by_time"]
+    assert "other" not in figure.data
 
 
 def test_sections_that_do_not_count_sizes_are_those_of_the_whole_log():
