@@ -43,7 +43,7 @@ from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
-from workloadkit.units import in_unit
+from workloadkit.units import in_known_unit, in_processors
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -189,10 +189,10 @@ def characterize(
     check_trace(trace)
     if not trace.n_jobs:
         raise WorkloadError(f"{trace.name} has no jobs, so it cannot be characterized")
-    seen = in_unit(trace, options.unit)
+    seen, trace = in_known_unit(trace, options.unit), in_known_unit(trace, trace.unit)
     if options.procs is not None:
         seen = replace(seen, header=seen.header.with_procs(options.procs))
-    if seen.counting is None:
+    if seen.counting is None or seen.unit != options.unit:
         trace = seen
     shares = options.shares
     if isinstance(shares, str | PathLike):
@@ -238,6 +238,8 @@ def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | N
     name, logs, shares = task
     of_trace, of_sizes = logs.read() if isinstance(logs, Mapped) else logs
     every, inside = of_sizes if name in _OF_SIZES else of_trace
+    if name == "machine":  # has processors and nodes next to each other
+        every = in_processors(every)
     if name == "shares":
         found = using.shares_section(every, shares)
     elif name == "gpus":

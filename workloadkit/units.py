@@ -239,6 +239,26 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     )
 
 
+def in_known_unit(trace: "Trace", unit: JobUnit = "procs") -> "Trace":
+    """Return a log as seen in a unit; instead of processors in nodes if only these are known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from workloadkit import Trace
+    >>> log = Trace.from_columns({"submit": [0], "run": [60]})
+    >>> in_known_unit(log).unit
+    'procs'
+    >>> seen = in_known_unit(log.replaced(sidecar=pd.DataFrame({"nodes": [2.0]})))
+    >>> seen.unit, seen.ran.tolist()
+    ('nodes', [True])
+    """
+    if unit != "procs" or trace.unit != "procs" or (trace.used_procs > 0).any():
+        return in_unit(trace, unit)
+    nodes = (_of_sidecar(trace, name) for name in ("nodes", "requested_nodes"))
+    return in_unit(trace, "nodes") if any((held > 0).any() for held in nodes) else trace
+
+
 def in_processors(trace: "Trace") -> "Trace":
     """Return the own sizes of the jobs of a log that was seen in another unit, see `in_unit`.
 

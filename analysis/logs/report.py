@@ -36,7 +36,7 @@ from workloadkit.select.parser import limit_of
 from workloadkit.settings import Compare
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
-from workloadkit.units import in_unit
+from workloadkit.units import in_known_unit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -158,7 +158,7 @@ def compare_two(
         check_trace(log)
         if not log.n_jobs:
             raise WorkloadError(f"{log.name} has no jobs, so it cannot be compared")
-    first, second = (in_unit(log, options.unit) for log in (first, second))
+    first, second = (in_known_unit(log, options.unit) for log in (first, second))
     if options.procs is not None:
         first, second = (
             replace(log, header=log.header.with_procs(options.procs)) for log in (first, second)

@@ -292,3 +292,69 @@ def test_a_validation_by_gpus_compares_with_the_jobs_that_hold_some():
     assert found.table.loc["jobs", "original"] == 120
     captions = [figure.caption for part in found.report().sections for figure in part.figures]
     assert "GPU-seconds per user." in captions
+
+
+def of_nodes_alone():
+    """Thirty jobs of which only the nodes are known, some of them with none."""
+    i = np.arange(30)
+    log = wk.Trace.from_columns(
+        {"submit": 600 * i, "run": [900.0] * 30, "wait": [5.0] * 30, "user": 1 + i % 3}
+    )
+    return log.replaced(sidecar=pd.DataFrame({"nodes": np.where(i % 10, 1.0 + i % 2, 0)}))
+
+
+def test_a_log_of_nodes_alone_is_characterized_in_nodes(tmp_path):
+    log = of_nodes_alone()
+    found = analysis.characterize(log, profile="full", procs=4)
+    sections = {section.name: section for section in found.sections}
+    assert found.seen.unit == found.source.unit == "nodes"
+    hours = 900 * log.column("nodes").sum() / 3600
+    assert sections["usage"].finding.startswith(f"27 jobs used {hours:.1f} node-hours")
+    assert sections["load"].values["work"] == 900 * log.column("nodes").sum()
+    for name in ("users", "sessions", "waiting", "capacity"):
+        assert "No job" not in " ".join(sections[name].notes), name
+        assert "Left out: 3 that hold none" in sections[name].notes[-1]
+    assert "Processors and nodes are those requested" in " ".join(sections["machine"].notes)
+    compared = analysis.compare_two(log, log)
+    assert "Sizes are counted in nodes" in str(compared.to_dict())
+    wk.write_log(log, tmp_path / "log.swf")
+    code, out, _ = run_command("sessions", tmp_path / "log.swf")
+    assert (code, len(out.splitlines())) == (0, 28)
+
+
+def test_a_log_of_nodes_alone_is_simulated_in_nodes_on_request():
+    with pytest.raises(WorkloadError, match="only their nodes are known, in which unit counts"):
+        in_plain(of_nodes_alone(), procs=4)
+    assert len(in_plain(of_nodes_alone(), procs=4, unit="nodes").jobs) == 27
+
+
+def served_in_order(submit, run, size, machine):
+    """First come, first served, by hand."""
+    free, now, running, starts = machine, 0, [], []
+    for job in zip(submit, run, size, strict=True):
+        now = max(now, job[0])
+        while (running and running[0][0] <= now) or free < job[2]:
+            end, freed = running.pop(0)
+            now, free = max(now, end), free + freed
+        starts.append(now)
+        free -= job[2]
+        running = sorted([*running, (now + job[1], job[2])])
+    return np.array(starts)
+
+
+@pytest.mark.parametrize(("unit", "machine"), [("gpus", 8), ("nodes", 4)])
+def test_starts_and_loads_in_a_unit_are_those_of_a_small_program(unit, machine):
+    rng = np.random.default_rng(7)
+    submit, run = np.cumsum(rng.integers(1, 1200, 300)), rng.integers(1, 6000, 300)
+    held = {"gpus": rng.choice([0, 1, 2, 4], 300), "nodes": rng.choice([1, 2], 300)}
+    log = wk.Trace.from_columns({"submit": submit, "run": run, "procs": [9] * 300})
+    log = log.replaced(sidecar=pd.DataFrame(held, dtype=np.float64))
+    submit, run, size = (column[held[unit] > 0] for column in (submit, run, held[unit]))
+    made = in_plain(log, unit=unit, procs=machine)
+    assert made.jobs["start"].tolist() == served_in_order(submit, run, size, machine).tolist()
+    swept = wk.sweep(log, ["fcfs"], loads=[0.6], unit=unit, procs=machine, engine="python")
+    span = submit[-1] - submit[0]
+    stretched = submit[0] + (submit - submit[0]) * ((run * size).sum() / (machine * span) / 0.6)
+    stretched = np.floor(stretched + 0.5)
+    waits = served_in_order(stretched, run, size, machine) - stretched
+    assert swept.runs["mean_wait"].tolist() == pytest.approx([waits.mean()])

@@ -58,9 +58,10 @@ def sessions(
     job of a batch, think_time in seconds.
     """
     from workloadkit.sessions import label_jobs
+    from workloadkit.units import in_known_unit
 
     check_outputs(table=output, inputs=[trace])
-    log = load(trace, strict=strict, bursts=bursts)
+    log = in_known_unit(load(trace, strict=strict, bursts=bursts))
     rows, found = label_jobs(log, method=method, threshold=threshold, cut=cut)
     columns = {"job": log.column("job")[rows], "user": log.column("user")[rows], **found}
     texts = [map(_shortest, column.tolist()) for column in columns.values()]

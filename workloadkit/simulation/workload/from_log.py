@@ -13,7 +13,7 @@ from workloadkit.settings.simulation import Arriving, Estimates, Oversize, Utili
 from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.workload import USUAL, Workload, plan, shortest_estimate
 from workloadkit.trace import Trace
-from workloadkit.units import words_of
+from workloadkit.units import in_known_unit, words_of
 from workloadkit.utility import Point, Utilities, check, pack
 
 _SHOWN = 5  # jobs that an error lists
@@ -150,7 +150,9 @@ def _served(
             )
         row, needed = row[~too_large], needed[~too_large]
     if not trace.ran[row].any():
-        raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate")
+        only_nodes = in_known_unit(trace) is not trace
+        hint = ": only their nodes are known, in which unit counts" if only_nodes else ""
+        raise WorkloadError(f"{trace.name}: no job ran, there is nothing to simulate{hint}")
     procs = needed.astype(np.int64)
     if (procs != needed).any():
         advice = (
