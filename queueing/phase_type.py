@@ -10,12 +10,15 @@ from numpy.typing import ArrayLike
 from workloadkit.queueing.arguments import Floats, Value, numbers, plain
 from workloadkit.queueing.display import DisplayedResult
 from workloadkit.queueing.errors import QueueingError, quoted
+from workloadkit.queueing.result import Exactness
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 _MOST_ORDER = 20
+#: Phases up to which a dense matrix is faster.
+_MOST_DENSE = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,7 @@ class PhaseType(DisplayedResult):
         Probability to begin in each phase; the rest is the probability that the time is 0.
     rates : ndarray, shape (n, n)
         Rates from phase to phase; the diagonal has the rates of leaving a phase, negative.
+    exactness : Exactness
 
     References
     ----------
@@ -36,6 +40,7 @@ class PhaseType(DisplayedResult):
 
     start: Floats = field(repr=False)
     rates: Floats = field(repr=False)
+    exactness: Exactness = field(default=Exactness("exact"), repr=False)
 
     @property
     def mean(self) -> float:
@@ -45,14 +50,20 @@ class PhaseType(DisplayedResult):
     def sf(self, t: ArrayLike) -> Value:
         """Return the probability that the time exceeds t."""
         from scipy.linalg import expm
+        from scipy.sparse import csr_array
+        from scipy.sparse.linalg import expm_multiply
 
         times = numbers("t", t)
         found = np.empty(times.shape)
+        columns = csr_array(self.rates.T) if self.start.size > _MOST_DENSE else None
         for place, time in np.ndenumerate(times):
             if time < 0 or not time < np.inf:
                 found[place] = 1.0 if time < 0 else (0.0 if time == np.inf else np.nan)
                 continue
-            found[place] = (self.start @ expm(self.rates * time)).sum()
+            if columns is None:
+                found[place] = (self.start @ expm(self.rates * time)).sum()
+            else:
+                found[place] = expm_multiply(columns * time, self.start).sum()
         return plain(np.clip(found, 0.0, 1.0))
 
     def cdf(self, t: ArrayLike) -> Value:

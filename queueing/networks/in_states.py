@@ -1,4 +1,6 @@
-"""Probabilities of numbers of jobs at the stations of a network."""
+"""Probabilities of numbers of jobs at the stations of a network, and the times that follow."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from workloadkit.queueing.networks.convolving import numbers_at
 from workloadkit.queueing.networks.model import NetworkPoint, NetworkResult
 from workloadkit.queueing.networks.open_classes import shared_speeds, speeds_of
 from workloadkit.queueing.open_share import log_sums
+from workloadkit.queueing.phase_type import PhaseType
 
 _LEFT_OUT = 1e-15  # probability of larger numbers of open jobs
 _MOST = 10_000_000
@@ -52,6 +55,9 @@ def jobs_at(
     >>> round(float(share[2:].sum()), 6)
     0.441524
     """
+    if "closed" in network.parameters:  # the open jobs of a mixed network
+        whole = replace(network.parameters["closed"], open=network)
+        return jobs_at(whole, station, job_class, job="open")
     alone = "lam" in network.parameters
     if job not in ("closed", "open") or (job == "open" and not alone and network.open is None):
         raise QueueingError(f"job is {quoted(job)}; it must be a kind of jobs of the network")
@@ -75,6 +81,33 @@ def jobs_at(
         total = np.indices(joint.shape).sum(axis=0).ravel()
         return np.asarray(np.bincount(total, joint.ravel()), dtype=np.float64)
     return joint.sum(axis=tuple(d for d in range(joint.ndim) if d != job_class))
+
+
+def response_at(network: NetworkResult, station: int, S: float) -> PhaseType:
+    """Return the time of a job at a first come, first served station with open and closed jobs.
+
+    The job meets the jobs of the network. The weights of states with all c servers busy, summed
+    over the open jobs, make its wait, given n closed jobs, one of n - j + 1 exponential times of
+    mean S / (c - u) with weights C(c, j) (u/c)^(c - j) (1 - u/c)^(j - n - 1), j = 0, ..., c.
+    """
+    from scipy.special import gammaln, xlogy
+
+    met = jobs_at(network, station)
+    servers = network.parameters["servers"][station]
+    busy = 0.0 if network.open is None else float(_busy(network.open)[station])
+    ratio = busy / servers
+    n = np.arange(met.size)
+    full = (servers - n) * np.log(servers) - gammaln(servers + 1)
+    full -= log_sums(speeds_of(servers), busy, met.size - 1)[0]
+    waits = np.zeros(met.size + 1)  # by the number of exponential times
+    for j in range(int(min(servers, met.size - 1)) + 1):
+        chosen = gammaln(servers + 1) - gammaln(j + 1) - gammaln(servers - j + 1)
+        stages = n[j:] - j + 1
+        logarithm = full[j:] + chosen + xlogy(servers - j, ratio) - stages * np.log1p(-ratio)
+        waits[stages] += met[j:] * np.exp(logarithm)
+    start = np.append(waits[:0:-1], 1 - waits.sum())
+    leave = np.append(np.full(met.size, (servers - busy) / S), 1 / S)
+    return PhaseType(start, np.diag(leave[:-1], 1) - np.diag(leave))
 
 
 def _model(network: NetworkResult) -> NetworkPoint:

@@ -10,6 +10,8 @@ jobs of demand D stay D (n + 1) W(n + 1) / W(n), averaged over the n closed jobs
    networks with load dependent service stations", Performance Evaluation 4(4), 1984.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -62,7 +64,8 @@ def mixed_mva(
     Returns
     -------
     NetworkResult
-        Result of the closed classes; ``open`` is the result of the open ones.
+        Result of the closed classes; ``open`` is the result of the open ones. `sojourn` has the
+        distribution of either's R.
 
     Raises
     ------
@@ -98,7 +101,9 @@ def mixed_mva(
         X, residence = X[0], residence[0]
     closed = collect(network, np.asarray(X), residence, _EXACT)
     passing = _passing(demand, rates, single, network.servers, stretch)
-    return NetworkResult(**{**vars(closed), "open": passing})
+    if network.N.any():
+        passing = replace(passing, parameters={**passing.parameters, "closed": closed})
+    return replace(closed, open=passing)
 
 
 def open_network(

@@ -1,12 +1,14 @@
 """Networks given by service times and routing: Jackson's, with sojourn times, and QNA."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.queueing.arguments import Flags, Floats, numbers
 from workloadkit.queueing.errors import QueueingError
+from workloadkit.queueing.networks.in_states import response_at
 from workloadkit.queueing.networks.model import (
     BEARABLE,
     NetworkResult,
@@ -24,6 +26,9 @@ from workloadkit.queueing.waits import erlang_c, general_wait
 #: scv 0 to 4, and loads from 0.3 to 0.9; half of that in tandems. Checked by
 #: tests/queueing/test_networks_routing.py.
 _QNA = Exactness("approximation: QNA", R=0.4, Q=0.4)
+
+#: Most closed jobs for which distributions of response times are computed.
+_MOST_USERS = 300
 
 
 class _Routed(NamedTuple):
@@ -84,30 +89,38 @@ def jackson(
 def sojourn(network: NetworkResult) -> PhaseType:
     """Return the distribution of the time from a job's arrival to its departure.
 
-    The times at the stations of a job's path are those of M/M/c, taken as independent. This is
-    exact if jobs cannot overtake each other: single servers, each visited at most once, and no two
-    paths between the same stations [1]_ [2]_; a first or last station may have several servers.
-    Otherwise it is an approximation: the mean is exact, and long times are underestimated, since a
-    job that returns to a long queue finds it again. The 99 % quantile is 9 % too small if a fifth
-    of the jobs return over two stations, and 28 % if half of them return to a server at a load of
-    0.8.
+    Jobs visit each station once, and are served first come, first served. The times at the stations
+    of an open job's path are taken as independent. This is exact if jobs cannot overtake each
+    other: single servers, each visited at most once, and no two paths between the same stations
+    [1]_ [2]_; a first or last station may have several servers. Otherwise it is an approximation,
+    as ``exactness`` says: the mean is exact, and long times are underestimated, since a job that
+    returns to a long queue finds it again. The 99 % quantile is 9 % too small if a fifth of the
+    jobs return over two stations, and 28 % if half of them return to a server at a load of 0.8.
+
+    An open job meets the closed jobs of a mixed network as they are at any time, a closed job those
+    of a network without itself [3]_. The numbers of closed jobs at several stations depend on each
+    other: no formula is known for a path with two stations where closed jobs queue.
 
     Parameters
     ----------
     network : NetworkResult
-        Result of `jackson`, or of `open_network` with a single class: each station is then visited
-        once.
+        Result of `jackson`, or with a single class of `open_network`, `mva`, `convolution` or
+        `mixed_mva`: of the closed class, with ``open`` of the open one. Each station is then
+        visited once.
 
     Raises
     ------
     QueueingError
-        For a network with closed or several classes: no formula is known for these.
+        For several classes, for closed jobs at several stations of the path, and if classes have
+        different demands at a station (they visit it more than once).
 
     References
     ----------
     .. [1] E. Reich, "Note on queues in tandem", Annals of Mathematical Statistics 34(1), 1963.
     .. [2] J. Walrand, P. Varaiya, "Sojourn times and the overtaking condition in Jacksonian
        networks", Advances in Applied Probability 12(4), 1980.
+    .. [3] K. C. Sevcik, I. Mitrani, "The distribution of queuing network states at input and
+       output instants", J. ACM 28(2), 1981.
 
     Examples
     --------
@@ -119,21 +132,88 @@ def sojourn(network: NetworkResult) -> PhaseType:
     (4.0, 7.7794)
     """
     known = network.parameters
-    if "N" in known or known["demands"].ndim > 1:
+    if known["demands"].ndim > 1:
         raise QueueingError(
-            "no formula is known for the distribution of response times in networks with closed or "
-            "several classes; open_network and jackson with one class have it"
+            "no formula is known for the distribution of response times of several classes"
         )
     S = known.get("S", known["demands"])
     visits = known.get("visits", np.ones(S.size))
-    arrivals = known["lam"] * visits
     routing = known.get("routing", np.eye(S.size, k=1))
     entry = known.get("entry", np.eye(S.size)[0])
-    servers = known["servers"]
-    used = S > 0
+    servers, used = known["servers"], S > 0
+    if not used.any():
+        return PhaseType(np.zeros(1), -np.eye(1))
     routing, entry = _without_empty(routing, entry, used)
-    times = zip(arrivals[used], S[used], servers[used], strict=True)
-    return chained([_station_time(*each) for each in times], entry, routing)
+    met = _met(network)
+    shared = [] if met is None else _shared(met, S, of_closed="N" in known).tolist()
+    times = [
+        response_at(met, k, S[k])
+        if met is not None and k in shared
+        else _station_time(known["lam"] * visits[k] if "lam" in known else 0.0, S[k], servers[k])
+        for k in np.flatnonzero(used)
+    ]
+    overtaken = "N" not in known and _overtaken(routing, servers[used])
+    words = "approximation: jobs overtake each other" if overtaken else "exact"
+    return replace(chained(times, entry, routing), exactness=Exactness(words))
+
+
+def _met(network: NetworkResult) -> NetworkResult | None:
+    """Return the network with closed jobs that a job meets; None without closed jobs."""
+    known = network.parameters
+    if "closed" in known:
+        return replace(known["closed"], open=network)
+    if "N" not in known:
+        return None
+    N = known["N"]
+    if np.ndim(N) or not 1 <= N <= _MOST_USERS:
+        given = f"{np.size(N)} numbers" if np.ndim(N) else f"{N:g}"
+        raise QueueingError(
+            f"N is {given}; the distribution of response times needs one number from 1 to "
+            f"{_MOST_USERS}"
+        )
+    return replace(network, parameters={**known, "N": N - 1})
+
+
+def _shared(met: NetworkResult, S: Floats, *, of_closed: bool) -> NDArray[np.intp]:
+    """Return the station of the path where a job may wait for closed jobs, if there is one."""
+    known = met.parameters
+    closed = np.atleast_2d(known["demands"])[np.atleast_1d(known["N"]) + of_closed > 0]
+    queues = (S > 0) & np.isfinite(known["servers"])
+    found: NDArray[np.intp] = np.flatnonzero(queues & closed.any(axis=0))
+    if found.size > 1:
+        raise QueueingError(
+            "no formula is known for the distribution of response times if closed jobs queue at "
+            f"several stations of the path ({', '.join(map(str, found))}): their numbers there "
+            "depend on each other"
+        )
+    passing = [] if met.open is None else np.atleast_2d(met.open.parameters["demands"])
+    for k in found:
+        visits = np.atleast_2d(known["visits"])[:, k]
+        demands = [row[k] for row in (*closed, *passing) if row[k]]
+        own_speeds = known["servers"][k] == 1 and k in known["speeds"]
+        if own_speeds or (visits != 1).any() or not np.allclose(demands, S[k], rtol=1e-9):
+            raise QueueingError(
+                f"no formula is known for the distribution of response times if station {k} is "
+                "visited more than once (demands of classes differ), or its speed varies"
+            )
+    if np.atleast_1d(known["N"]).sum() > _MOST_USERS:
+        raise QueueingError(
+            f"N is above {_MOST_USERS}; the distribution of response times needs fewer closed jobs"
+        )
+    return found
+
+
+def _overtaken(routing: Floats, servers: Floats) -> bool:
+    """Return whether jobs can overtake each other inside the network."""
+    size = servers.size
+    moves = (routing > 1e-12).astype(np.float64)
+    paths = moves
+    for _ in range(size):
+        paths = moves + paths @ moves
+        if (paths > 1).any() or paths.diagonal().any():
+            return True
+    inside = moves.any(axis=0) & moves.any(axis=1)
+    return bool((inside & (servers > 1)).any())
 
 
 def qna(

@@ -152,7 +152,7 @@ def test_sojourn_times_without_overtaking_are_sums_of_exponentials():
 
 def test_unknown_sojourns_and_wrong_routing_are_named():
     for ask, message in (
-        (lambda: networks.sojourn(networks.mva([1.0], 3, 1)), "no formula is known"),
+        (lambda: networks.sojourn(networks.mva([1.0, 1], 3, 1)), "no formula is known"),
         (lambda: networks.jackson([1], [0.1], [[1]]), "jobs at station 0 never leave"),
         (lambda: networks.jackson([0], [0.1], [[0]]), "lam is 0 at all stations"),
         (lambda: networks.jackson([1], [0.1], [[0.5, 0.5]]), "the shape of routing is"),

@@ -181,6 +181,19 @@ def test_networks_have_several_classes_and_open_jobs():
     assert [point["class"] for point in two[0]] == [0, 0, 1, 1]
 
 
+def test_one_station_has_the_quantiles_of_the_mixed_model():
+    words = ("network", "demands=1", "N=3", "Z=5", "open_demands=1", "lam=.4")
+    rows = run("mixed", "lam=.4", "N=3", "Z=5", "S=1").stdout.splitlines()[-2:]
+    shown = run(*words).stdout
+    assert [" ".join(row.split()) in " ".join(shown.split()) for row in rows] == [True, True]
+    assert "network, closed jobs: exact" in shown
+    assert "network, open jobs: exact" in shown
+    several = run("network", "demands=1,1", "N=3", "open_demands=1,1", "lam=.2").stdout
+    assert several.count("no quantiles: no formula is known") == 2
+    wide = run("network", "open_demands=1,.2,1", "lam=.4", "servers=1,2,1").stdout
+    assert "quantiles are an approximation: jobs overtake each other" in wide
+
+
 def test_quantiles_are_answered_or_refused():
     done = run("network", "open_demands=0.75,0.25", "lam=2", "servers=2,1", "--quantile", "0.9")
     open_one = networks.open_network([0.75, 0.25], 2.0, servers=[2, 1])
@@ -190,7 +203,7 @@ def test_quantiles_are_answered_or_refused():
     assert grid[-1].split()[-1] == f"{closed(3, 5, 1).ppf(0.9):.6g}"
     for words in (
         ("network", "demands=0.2,0.1", "N=3"),
-        ("network", "demands=1", "N=2", "Z=1", "open_demands=1", "lam=0.2"),
+        ("network", "demands=1,1", "N=2", "Z=1", "open_demands=1,1", "lam=0.2"),
         ("priorities", "lam=0.1,0.2", "S=1"),
         ("mg1", "lam=0.1", "S=1", "scv=2"),
     ):

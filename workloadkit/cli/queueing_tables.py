@@ -26,7 +26,7 @@ def shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -
     """Format a result: the fixed parameters in a line, then varying parameters and measures."""
     given = [name for name in table if name in result.parameters]
     varying = [name for name in given if table[name].nunique() > 1]
-    yield f"{model}: {result.exactness}"
+    yield f"{model}{_kind(result)}: {result.exactness}"
     fixed = [f"{name} {as_text(table[name].iloc[0])}" for name in given if name not in varying]
     if fixed:
         yield fill(", ".join(fixed), WIDTH)
@@ -40,6 +40,30 @@ def shown(model: str, result: Any, table: "pd.DataFrame", shares: list[float]) -
         head = ["responses", *(f"{100 * share:g} %" for share in shares)]
         lines = [[f"{job} jobs", *map(as_text, x)] for job, x in found.items()]
         yield aligned([head, *lines], words={0})
+    if of_network := _of_network(result):
+        yield from ("", fill(of_network, WIDTH))
+
+
+def _kind(result: Any) -> str:
+    """Return the kind of jobs of this part of a mixed network."""
+    if getattr(result, "open", None) is not None:
+        return ", closed jobs"
+    return ", open jobs" if "closed" in result.parameters else ""
+
+
+def _of_network(result: Any) -> str:
+    """Return what a reader must know of the quantiles of a network: why none, or approximate."""
+    import numpy as np
+
+    from workloadkit.queueing import QueueingError, networks
+
+    if not isinstance(result, networks.NetworkResult):
+        return ""
+    try:
+        words = networks.sojourn(result).exactness
+    except QueueingError as error:
+        return "" if np.ndim(result.X) else f"no quantiles: {error}"
+    return "" if words == "exact" else f"quantiles are an {words}; long times are longer"
 
 
 def fitting(
@@ -77,7 +101,8 @@ def _quantiles(result: Any, shares: list[float]) -> dict[str, list[Any]]:
     from workloadkit.queueing import QueueingError, networks
 
     if isinstance(result, networks.NetworkResult):
-        return {"open": [networks.sojourn(result).ppf(share) for share in shares]}
+        job = "closed" if "N" in result.parameters else "open"
+        return {job: [networks.sojourn(result).ppf(share) for share in shares]}
     if not hasattr(result, "ppf"):
         raise QueueingError("no formula is known for quantiles of the response times of classes")
     return {job: [result.ppf(share, job) for share in shares] for job in result.jobs}
