@@ -176,8 +176,8 @@ def duration(seconds: float) -> str:
     """
     if math.isnan(seconds):
         return UNKNOWN
-    if seconds < 0:
-        return "−" + duration(-seconds)
+    if seconds <= 0:
+        return "−" + duration(-seconds) if seconds else "0 s"
     if 0 < seconds < 0.1:
         return f"{1000 * seconds:.3g} ms"
     # Each unit is rounded before it is chosen, so that 59.99 s is 1 min and not 60 s.
@@ -222,11 +222,12 @@ def metric(name: str, value: float) -> str:
     --------
     >>> metric("mean_wait", 90), metric("utilization", 0.5), metric("mean_slowdown", 1.5)
     ('1 min 30 s', '50.0 %', '1.5')
+    >>> metric("utilization", -0.02), metric("utilization", -1e-9), metric("mean_wait", -0.0)
+    ('−2.0 %', '0.0 %', '0 s')
     """
-    if is_percentage(name) and not math.isnan(value):
-        return f"{value:.1f} %"
-    if is_share(name) and not math.isnan(value):
-        return f"{100 * value:.1f} %"
+    percent = value if is_percentage(name) else 100 * value if is_share(name) else math.nan
+    if not math.isnan(percent):
+        return f"{round(percent, 1) + 0.0:.1f} %".replace("-", "−")  # -0.0 + 0.0 is 0.0
     return (duration if is_time(name) else number)(value)
 
 

@@ -1,5 +1,6 @@
 """`workloadkit sweep`: what goes where, and what bad input and wrong usage get."""
 
+import io
 import json
 
 import numpy as np
@@ -64,7 +65,22 @@ def test_several_runs_have_intervals_and_record_their_seed(run, log):
     code, out, _ = run(log, *LOADS, "--runs", 2, "--seed", 5, "--metric", "mean_slowdown")
     assert code == 0
     assert out.startswith("three.swf, 8 processors, 2 runs, seed 5\n")
-    assert out.count("[") == out.count("]") == 4
+    assert out.count("[") == out.count("]") == 8
+    found = wk.sweep(wk.read_swf(log), loads=[0.4, 0.5], runs=2, rng=5, metrics=["mean_slowdown"])
+    compared = found.compare("mean_slowdown", "fcfs")
+    assert "mean slowdown, difference from fcfs" in " ".join(out.split())
+    assert found.to_dict()["baseline"] == "fcfs"
+    shown = found.to_dict()["comparison"]["mean_slowdown"]
+    assert [row["difference"] for row in shown] == compared["difference"].tolist()
+    table = pd.read_csv(io.StringIO(found.to_csv()))
+    assert table["baseline"].tolist() == ["fcfs"] * 4
+    first, easy = (table[table["scheduler"] == name] for name in ("fcfs", "easy"))
+    assert first["mean_slowdown_difference"].isna().all()
+    assert easy["mean_slowdown_difference_low"].to_numpy() == pytest.approx(
+        compared["difference_low"]
+    )
+    means = easy["mean_slowdown"].to_numpy() - first["mean_slowdown"].to_numpy()
+    assert easy["mean_slowdown_difference"].to_numpy() == pytest.approx(means)
 
 
 def test_a_seed_without_effect_on_a_single_run_is_warned_of(run, log):
@@ -93,9 +109,10 @@ def test_on_a_narrow_terminal_there_is_a_table_for_each_metric(run, log, monkeyp
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line.split() for line in lines if "scheduler" in line]
-    assert heads == [["load", "scheduler", *metric.split("_")] for metric in metrics]
+    assert heads[:3] == [["load", "scheduler", *metric.split("_")] for metric in metrics]
+    assert len(heads) == 3 + 2 * 3  # differences and ratios
     rows = [line for line in lines if line.split()[:1] in (["0.4"], ["0.5"])]
-    assert len(rows) == 3 * 2 * 2
+    assert len(rows) == 3 * 2 * 2 + 2 * 3 * 2
     assert all(line.rstrip().endswith("]") for line in rows)  # no row is broken
     code, out, _ = run(log, *LOADS, "--metric", "mean_wait")
     assert out.count("scheduler") == 1

@@ -27,7 +27,7 @@ from workloadkit.cli.certificates import (
 )
 from workloadkit.cli.commands import Commands
 from workloadkit.cli.common import JsonOption, aligned, check_outputs
-from workloadkit.cli.options import add_command
+from workloadkit.cli.options import HelpAllOption, add_command
 from workloadkit.cli.output import note, progress
 from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.errors import WorkloadError, plural
@@ -50,11 +50,12 @@ workloadkit benchmark workloads -o workloads
 workloadkit benchmark workloads -o workloads --only lublin --only busy
 """
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    help="Compare schedulers on a fixed suite of workloads.",
-)
+app = typer.Typer(cls=Commands, no_args_is_help=True)
+
+
+@app.callback()
+def benchmark(help_all: HelpAllOption = False) -> None:
+    """Compare schedulers on a fixed suite of workloads."""
 
 
 def run(

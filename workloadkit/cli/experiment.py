@@ -14,7 +14,7 @@ from workloadkit.cli.common import (
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
-from workloadkit.cli.options import add_command
+from workloadkit.cli.options import HelpAllOption, add_command
 from workloadkit.cli.output import (
     note,
     print_comparison,
@@ -40,11 +40,15 @@ workloadkit experiment merge part1 part2 part3 --out results
 workloadkit experiment merge results --baseline easy
 """
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    help="Run a grid of simulations, on many processes or machines.",
-)
+app = typer.Typer(cls=Commands, no_args_is_help=True)
+
+
+@app.callback()
+def experiment(help_all: HelpAllOption = False) -> None:
+    """Run a grid of simulations, on many processes or machines.
+
+    A TOML file describes it, see `workloadkit help experiment-files`.
+    """
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -112,9 +116,9 @@ def run(
 ) -> None:
     """Run the simulations of an experiment that have no results yet.
 
-    FILE.toml contains logs, schedulers, users, loads, readings and settings. Results are written
-    every few seconds; after an interruption the same command continues. They do not depend on the
-    number of workers.
+    FILE.toml contains logs, schedulers, users, loads, readings and settings, see `workloadkit help
+    experiment-files`. Results are written every few seconds; after an interruption the same command
+    continues. They do not depend on the number of workers.
     """
     from workloadkit.experiments.specification import read_experiment
 
@@ -179,5 +183,5 @@ def _report(results: "Results", baseline: str | None, json: Path | None) -> None
             print_comparison(results, baseline)
 
 
-add_command(app, run, RUN_EXAMPLES, ("custom",), whole_logs=True)
+add_command(app, run, RUN_EXAMPLES, ("experiment-files", "custom"), whole_logs=True)
 add_command(app, merge, MERGE_EXAMPLES)

@@ -25,6 +25,7 @@ from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import (
     note,
+    print_comparison,
     print_results,
     progress,
     report_precision,
@@ -105,7 +106,8 @@ def sweep(
 ) -> None:
     """Simulate schedulers under several loads.
 
-    Shows means over the runs, unless the table or the JSON goes to stdout.
+    Shows means over the runs, and the differences from the first scheduler, paired run by run,
+    unless the table or the JSON goes to stdout.
     """
     from workloadkit.experiments.custom_parts import metrics_named, scheduler_named, users_named
     from workloadkit.experiments.sweep import sweep as run_sweep
@@ -176,6 +178,8 @@ def _show(sweep: "SweepResults") -> None:
         made += f", {plural(parameters['runs'], 'run')}, seed {parameters['seed']}"
     typer.echo(made)
     print_results(sweep)
+    if sweep.baseline is not None:
+        print_comparison(sweep, sweep.baseline)
     if parameters["runs"] == 1:
         typer.echo("one run, so no intervals; use --runs for more")
 

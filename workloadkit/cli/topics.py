@@ -308,6 +308,41 @@ times    90 or 90s, 20min, 1.5h, 2d, 1w
 "-"      standard input, or standard output
 """
 
+_EXPERIMENT_FILES = """
+schedulers = ["easy", "conservative"]
+runs = 20                        # each of weeks of the log, drawn at random
+seed = 1
+metrics = ["mean_wait", "utilization"]
+warmup = "1w"
+
+[logs]
+site = "log.swf.gz"              # a path from the folder of this file
+
+This is a complete file. With it, workloadkit experiment run FILE.toml --out
+results --baseline easy shows the means, and by how much conservative differs
+from easy, paired run by run, with 95 % intervals. It may also contain, above
+the tables:
+
+loads = [0.6, 0.8]               # offered loads; by default the log's own
+load_by = "users"                # runs are logs resampled by their users, and
+                                 # loads are factors of the number of users
+users = ["open", "fluid"]        # fluid and others that react: load_by users
+where = "procs>1"                # and since, until: which jobs take part
+precision = "2%"                 # stop early: runs is the most
+
+and the settings of simulate with _ for -, such as procs, estimates, overrun
+and oversize. Lists may be tables that give names, and readings differ in
+settings:
+
+[schedulers]
+plain = "easy"
+shortest = "easy:backfill=sjf"
+
+[readings.as-usual]
+[readings.killed]
+overrun = "kill"
+"""
+
 _CONFIG = """
 Options may have defaults in config.toml in the user's configuration folder
 (on Linux ~/.config/workloadkit), or in the file that --config names. The
@@ -430,6 +465,7 @@ TOPICS = {
     "exports": Topic("Exports of accounting (convert)", lambda: EXPORTS),
     "formats": Topic("Formats of files, durations", lambda: _FORMATS),
     "studies": Topic("Studies", _studies),
+    "experiment-files": Topic("Files of experiments (experiment run)", lambda: _EXPERIMENT_FILES),
     "config": Topic("Defaults in a configuration file", lambda: _CONFIG),
     "exit": Topic("Exit codes", lambda: _EXIT),
 }

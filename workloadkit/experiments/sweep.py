@@ -13,7 +13,7 @@ from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.experiment import Experiment, Schedulers
 from workloadkit.experiments.measuring import identities, named_metrics
 from workloadkit.experiments.results import Results
-from workloadkit.provenance import provenance
+from workloadkit.provenance import plain, provenance
 from workloadkit.settings import ExperimentSettings
 from workloadkit.settings import Sweep as SweepSettings
 from workloadkit.settings.setting import takes
@@ -58,6 +58,34 @@ class SweepResults(Results):
     """
 
     load_by: LoadBy = "arrivals"
+
+    @property
+    def baseline(self) -> str | None:
+        """The first scheduler, if others are compared with it over several runs."""
+        names = self.runs["scheduler"].unique()
+        return str(names[0]) if len(names) > 1 and self.runs["run"].nunique() > 1 else None
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, with paired differences and ratios to the first scheduler."""
+        table = self.table
+        if (baseline := self.baseline) is not None:
+            table = table.assign(baseline=baseline)
+            for name in self.metrics:
+                compared = self.compare(name, baseline).set_index(["load", "scheduler"])
+                columns = compared.filter(regex="^(difference|ratio)").add_prefix(f"{name}_")
+                table = table.join(columns, on=["load", "scheduler"])
+        return table.to_csv(index=False, lineterminator="\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table, comparison, runs and provenance for JSON; the calibration, if known."""
+        data = super().to_dict()
+        if (baseline := self.baseline) is not None:
+            data["baseline"] = baseline
+            data["comparison"] = {
+                name: plain(self.compare(name, baseline).to_dict("records"))
+                for name in self.metrics
+            }
+        return data
 
 
 @takes(SweepSettings)
