@@ -115,6 +115,17 @@ def automatic_users(trace: "Trace", *, limits: AutomaticLimits = LIMITS) -> "pd.
     >>> automatic_users(log)[["jobs", "signs", "automatic"]].to_numpy().tolist()
     [[700, 4, True], [120, 1, False]]
     """
+    table = _measures(trace).copy()
+    reached = {name: table[name] >= getattr(limits, name) for name in (*IN_TIME, *OF_SAMENESS)}
+    table["signs"] = np.sum([*reached.values()], axis=0, dtype=np.int64)
+    in_time = np.any([reached[name] for name in IN_TIME], axis=0)
+    table["automatic"] = (in_time & (table["signs"] >= 2)) | (table["spacing"] >= limits.clockwork)
+    return table.astype({"jobs": np.int64}).sort_values("jobs", ascending=False, kind="stable")
+
+
+@lru_cache(maxsize=1)  # sections of a report and other limits use the same measures
+def _measures(trace: "Trace") -> "pd.DataFrame":
+    """Return the measures of users of enough jobs, ascending by user."""
     import pandas as pd
 
     user, submit = trace.column("user"), trace.column("submit")
@@ -123,7 +134,7 @@ def automatic_users(trace: "Trace", *, limits: AutomaticLimits = LIMITS) -> "pd.
     order = known[np.lexsort((submit[known], user[known]))]
     users, first, n_jobs = np.unique(user[order], return_index=True, return_counts=True)
     local = Clock.of(trace).local(submit) if trace.n_jobs else submit
-    run = np.where(trace.ran, trace.column("run"), np.nan)
+    run, procs = np.where(trace.ran, trace.column("run"), np.nan), trace.used_procs
     rows = {}
     for i in np.flatnonzero(n_jobs >= FEWEST):
         jobs = order[first[i] : first[i] + n_jobs[i]]
@@ -131,15 +142,10 @@ def automatic_users(trace: "Trace", *, limits: AutomaticLimits = LIMITS) -> "pd.
         equal, of_run = _repeated(run[jobs], FEWEST)
         rows[int(users[i])] = (
             *(int(n_jobs[i]), _in_night(local[jobs]), _awake(submit[jobs]), repeated),
-            *(_of_one_size(trace.used_procs[jobs]), equal, n_jobs[i] / trace.n_jobs),
+            *(_of_one_size(procs[jobs]), equal, n_jobs[i] / trace.n_jobs),
             *(every, of_run),
         )
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("user")
-    reached = {name: table[name] >= getattr(limits, name) for name in (*IN_TIME, *OF_SAMENESS)}
-    table["signs"] = np.sum([*reached.values()], axis=0, dtype=np.int64)
-    in_time = np.any([reached[name] for name in IN_TIME], axis=0)
-    table["automatic"] = (in_time & (table["signs"] >= 2)) | (table["spacing"] >= limits.clockwork)
-    return table.astype({"jobs": np.int64}).sort_values("jobs", ascending=False, kind="stable")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("user")
 
 
 @lru_cache(maxsize=1)  # an expression asks for its jobs several times

@@ -43,16 +43,15 @@ def class_tables(
     >>> tables.sum(axis=(1, 2)).tolist(), table_spearman(tables).tolist()
     ([2.0, 6.0], [-1.0, -1.0])
     """
-    from scipy import sparse
 
     def classes(rank: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
 
     cell = classes(rank_x) * CLASSES + classes(rank_y)
-    counts = sparse.csr_array(
-        (np.ones(cell.size), (cell, user)), shape=(CLASSES**2, weights.shape[1])
-    )
-    return (counts @ weights.T).T.reshape(len(weights), CLASSES, CLASSES)
+    n_users = weights.shape[1]
+    counts = np.bincount(user * CLASSES**2 + cell, minlength=n_users * CLASSES**2)
+    tables = weights @ counts.reshape(n_users, -1).astype(np.float64)
+    return tables.reshape(len(weights), CLASSES, CLASSES)
 
 
 def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
@@ -116,6 +115,46 @@ def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
     )
 
 
+def kendall(x: NDArray[np.integer], y: NDArray[np.integer]) -> float:
+    """Return Kendall's tau-b of pairs of integers from 0, in each of which there are several.
+
+    Examples
+    --------
+    >>> round(kendall(np.array([0, 1, 2]), np.array([0, 2, 1])), 9)
+    0.333333333
+    """
+    from workloadkit._kernels.statistics import inversions
+
+    few, many = sorted((x, y), key=np.max)  # sums over fewer values are faster
+    n_few = int(few.max()) + 1
+    pairs, counts = np.unique(many.astype(np.int64) * n_few + few, return_counts=True)
+    discordant = inversions(pairs % n_few, counts, n_few)
+    total, tied_x, tied_y, tied = (
+        int((n * (n - 1) // 2).sum())
+        for n in (np.array([x.size]), np.bincount(x), np.bincount(y), counts)
+    )
+    surplus = total - tied_x - tied_y + tied - 2 * discordant
+    tau = surplus / np.sqrt(total - tied_x) / np.sqrt(total - tied_y)
+    return float(np.clip(tau, -1, 1))
+
+
+def mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks from 1 along the last axis; ties have their mean rank.
+
+    Examples
+    --------
+    >>> mean_ranks(np.array([[8.0, 5.0, 8.0], [1.0, 2.0, 3.0]])).tolist()
+    [[2.5, 1.0, 2.5], [1.0, 2.0, 3.0]]
+    """
+    distinct, code = np.unique(values, return_inverse=True)
+    rows = np.arange(values.size).reshape(values.shape) // values.shape[-1]
+    _, place, counts = np.unique(
+        rows * distinct.size + code.reshape(values.shape), return_inverse=True, return_counts=True
+    )
+    ranks = np.cumsum(counts) - counts + (counts + 1) / 2
+    return ranks[place].reshape(values.shape) - rows * values.shape[-1]
+
+
 @dataclass(frozen=True, eq=False)
 class Coded:
     """Values, and the place of each among the distinct ones, so that each pair need not sort."""
@@ -144,8 +183,6 @@ def correlate(
     first: Coded, second: Coded, user: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> dict[str, float]:
     """Return the three correlations of two properties, with intervals."""
-    from scipy import stats
-
     both = (first.code >= 0) & (second.code >= 0)
     x, y, user = first.values[both], second.values[both], user[both]
     above = (x > 0) & (y > 0)
@@ -153,9 +190,7 @@ def correlate(
     rank_x, rank_y = first.ranks(both), second.ranks(both)
     found["spearman"] = _linear(rank_x, rank_y)
     varies = not np.isnan(found["spearman"])
-    found["kendall"] = np.nan
-    if varies:
-        found["kendall"] = float(stats.kendalltau(first.code[both], second.code[both]).statistic)
+    found["kendall"] = kendall(first.code[both], second.code[both]) if varies else np.nan
     log_x, log_y = np.log(x[above]), np.log(y[above])
     found["pearson_log"] = _linear(log_x, log_y)
     draws = dict.fromkeys(("spearman", "kendall", "pearson_log"), np.full(len(weights), np.nan))

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
+from workloadkit.analysis.fits.laws import (
+    EXPONENTIAL,
+    GAMMA,
+    LOG_LOGISTIC,
+    LOG_UNIFORM,
+    LOGNORMAL,
+    LOMAX,
+    PARETO,
+    WEIBULL,
+    Scaled,
+)
 from workloadkit.analysis.fits.phase_type import (
     HyperErlang,
     balanced_hyper_exponential,
@@ -15,6 +27,7 @@ from workloadkit.analysis.fits.phase_type import (
     fit_orders,
     match_moments,
 )
+from workloadkit.analysis.searching import find_minimum, find_root
 from workloadkit.errors import ParameterError
 
 #: Phases of a hyper-Erlang distribution; their split into branches maximizes the likelihood.
@@ -23,7 +36,7 @@ STATES = 6
 #: Number of bins for EM, evenly spaced on a logarithmic axis, each at the mean of its values.
 BINS = 500
 
-_EXPONENTIAL, _ERLANG = range(1, 2), range(2, 201)  # orders of branches that match moments
+_ALL_ONE, _ERLANG = range(1, 2), range(2, 201)  # orders of branches that match moments
 _STEEPEST = 1e4  # shape beyond which values are practically equal
 
 
@@ -85,63 +98,6 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Scaled:
-    """A distribution of scipy.stats at location 0; cheaper to create than a frozen one.
-
-    Parameters
-    ----------
-    family : object
-        For example `scipy.stats.gamma`.
-    shapes : tuple of float
-    scale : float, default 1
-
-    Examples
-    --------
-    >>> from scipy import stats
-    >>> round(Scaled(stats.gamma, (2.0,), 3.0).mean(), 9)
-    6.0
-    """
-
-    family: Any
-    shapes: tuple[float, ...]
-    scale: float = 1.0
-
-    @property
-    def frozen(self) -> Any:
-        """The frozen distribution of scipy.stats."""
-        return self.family(*self.shapes, scale=self.scale)
-
-    def mean(self) -> float:
-        """Return the mean; infinite for some heavy tails."""
-        mean = float(self.family.mean(*self.shapes, scale=self.scale))
-        return np.inf if np.isnan(mean) else mean  # scipy returns NaN for an infinite mean
-
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of a value of at most x."""
-        return self.family.cdf(x, *self.shapes, scale=self.scale)
-
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of a value above x."""
-        with np.errstate(divide="ignore"):  # scipy computes log(0) far in the tail
-            return self.family.sf(x, *self.shapes, scale=self.scale)
-
-    def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the logarithm of the density at x."""
-        return self.family.logpdf(x, *self.shapes, scale=self.scale)
-
-    def ppf(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the quantile at probability q."""
-        return self.family.ppf(q, *self.shapes, scale=self.scale)
-
-    def rvs(
-        self, size: int = 1, rng: np.random.Generator | int | None = None
-    ) -> NDArray[np.float64]:
-        """Draw values, shape (size,)."""
-        rng = np.random.default_rng(rng)
-        return self.family.rvs(*self.shapes, scale=self.scale, size=size, random_state=rng)
-
-
-@dataclass(frozen=True)
 class Family:
     """A family of distributions and its fitting method.
 
@@ -162,35 +118,27 @@ class Family:
 
 
 def _exponential(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import stats
-
     scale = sample.mean()
-    return Scaled(stats.expon, (), scale), {"scale": scale}, 1
+    return Scaled(EXPONENTIAL, (), scale), {"scale": scale}, 1
 
 
 def _gamma(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import optimize, special, stats
-
     excess = float(np.log(sample.mean())) - sample.mean(np.log(sample.values))
-    shape = _root(lambda a: np.log(a) - special.digamma(a) - excess, optimize)
+    shape = _root(lambda a: np.log(a) - special.digamma(a) - excess)
     scale = sample.mean() / shape
-    return Scaled(stats.gamma, (shape,), scale), {"shape": shape, "scale": scale}, 2
+    return Scaled(GAMMA, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 
 def _lognormal(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import stats
-
     log = np.log(sample.values)
     mu = sample.mean(log)
     sigma = float(np.sqrt(sample.mean((log - mu) ** 2)))
     if sigma < 1 / _STEEPEST:
         raise ParameterError("the values are almost equal")
-    return Scaled(stats.lognorm, (sigma,), float(np.exp(mu))), {"mu": mu, "sigma": sigma}, 2
+    return Scaled(LOGNORMAL, (sigma,), float(np.exp(mu))), {"mu": mu, "sigma": sigma}, 2
 
 
 def _weibull(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import optimize, stats
-
     log = np.log(sample.values)
     log_mean = sample.mean(log)
     log = log - log[-1]  # so that the largest value is scaled to 1
@@ -200,14 +148,12 @@ def _weibull(sample: Sample) -> tuple[Any, dict[str, Any], int]:
         return 1 / shape - sample.mean(power * log) / sample.mean(power)
 
     largest = float(np.log(sample.values[-1]))
-    shape = _root(lambda k: slope(k) + log_mean - largest, optimize)
+    shape = _root(lambda k: slope(k) + log_mean - largest)
     scale = float(sample.values[-1] * sample.mean(np.exp(shape * log)) ** (1 / shape))
-    return Scaled(stats.weibull_min, (shape,), scale), {"shape": shape, "scale": scale}, 2
+    return Scaled(WEIBULL, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 
 def _log_logistic(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import special, stats
-
     log = np.log(sample.values)
     centre = sample.mean(log)
     spread = float(np.sqrt(sample.mean((log - centre) ** 2)))
@@ -235,12 +181,10 @@ def _log_logistic(sample: Sample) -> tuple[Any, dict[str, Any], int]:
     slope, intercept = at
     shape = float(slope / spread)
     scale = float(np.exp(centre - spread * intercept / slope))
-    return Scaled(stats.fisk, (shape,), scale), {"shape": shape, "scale": scale}, 2
+    return Scaled(LOG_LOGISTIC, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 
 def _lomax(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import optimize, stats
-
     mean = sample.mean()
 
     def loss(log_scale: float) -> float:  # negative log-likelihood, profiled over the shape
@@ -256,32 +200,25 @@ def _lomax(sample: Sample) -> tuple[Any, dict[str, Any], int]:
             "an exponential distribution"
         )
     bracket = (grid[best - 1], grid[best + 1])
-    found = optimize.minimize_scalar(
-        loss, bounds=bracket, method="bounded", options={"xatol": 1e-8}
-    )
-    scale = float(np.exp(found.x))
+    scale = float(np.exp(find_minimum(loss, *bracket, 1e-8)[0]))
     shape = 1 / sample.mean(np.log1p(sample.values / scale))
-    return Scaled(stats.lomax, (shape,), scale), {"shape": shape, "scale": scale}, 2
+    return Scaled(LOMAX, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 
 def _pareto(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import stats
-
     scale = float(sample.values[0])
     spread = sample.mean(np.log(sample.values / scale))
     if spread < 1 / _STEEPEST:
         raise ParameterError("the values are almost equal")
     shape = 1 / spread
-    return Scaled(stats.pareto, (shape,), scale), {"shape": shape, "scale": scale}, 2
+    return Scaled(PARETO, (shape,), scale), {"shape": shape, "scale": scale}, 2
 
 
 def _log_uniform(sample: Sample) -> tuple[Any, dict[str, Any], int]:
-    from scipy import stats
-
     low, high = float(sample.values[0]), float(sample.values[-1])
     if low == high:
         raise ParameterError("all values are equal")
-    return Scaled(stats.loguniform, (low, high)), {"low": low, "high": high}, 2
+    return Scaled(LOG_UNIFORM, (low, high)), {"low": low, "high": high}, 2
 
 
 def _balanced(sample: Sample) -> tuple[Any, dict[str, Any], int]:
@@ -320,18 +257,16 @@ def _parameters(found: HyperErlang) -> dict[str, Any]:
     }
 
 
-def _root(function: Callable[[float], float], optimize: Any) -> float:
+def _root(function: Callable[[float], float]) -> float:
     """Find the root of a decreasing function of the shape."""
     low, high = 1 / _STEEPEST, _STEEPEST
     if not function(low) > 0 > function(high):
         raise ParameterError("the values are almost equal, or too widely spread")
-    found = optimize.brentq(
-        lambda log: function(np.exp(log)), np.log(low), np.log(high), xtol=1e-12
-    )
-    return float(np.exp(found))
+    log = find_root(lambda log: function(np.exp(log)), np.log(low), np.log(high), 1e-12)
+    return float(np.exp(log))
 
 
-#: Families in the order of tables. All scipy families have location 0.
+#: Families in the order of tables. All have location 0.
 FAMILIES: dict[str, Family] = {
     "exponential": Family("exponential", "ML", _exponential),
     "gamma": Family("gamma", "ML", _gamma),
@@ -342,12 +277,8 @@ FAMILIES: dict[str, Family] = {
     "pareto": Family("Pareto", "ML", _pareto),
     "log_uniform": Family("log-uniform", "ML", _log_uniform),
     "hyper_exponential_2_balanced": Family("hyper-exponential, 2", "balanced means", _balanced),
-    "hyper_exponential_2_moments": Family(
-        "hyper-exponential, 2", "moments", _moments(3, _EXPONENTIAL)
-    ),
-    "hyper_exponential_3_moments": Family(
-        "hyper-exponential, 3", "moments", _moments(5, _EXPONENTIAL)
-    ),
+    "hyper_exponential_2_moments": Family("hyper-exponential, 2", "moments", _moments(3, _ALL_ONE)),
+    "hyper_exponential_3_moments": Family("hyper-exponential, 3", "moments", _moments(5, _ALL_ONE)),
     "hyper_exponential_2_em": Family("hyper-exponential, 2", "EM", _hyper_exponential(2)),
     "hyper_exponential_3_em": Family("hyper-exponential, 3", "EM", _hyper_exponential(3)),
     "hyper_erlang_moments": Family("hyper-Erlang, 2", "moments", _moments(3, _ERLANG)),

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.fits.families import FAMILIES, Family, Sample, Scaled
+from workloadkit.analysis.fits.families import FAMILIES, Family, Sample
+from workloadkit.analysis.fits.laws import Scaled
 from workloadkit.analysis.fits.phase_type import HyperErlang
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, plural, quoted
@@ -39,7 +40,7 @@ class Fit:
     family : Family
         Family, with its title and fitting method.
     distribution : object
-        Distribution of the positive values: `Scaled` (scipy.stats) or `HyperErlang`.
+        Distribution of the positive values: `Scaled` or `HyperErlang`.
     zeros : float
         Share of the values that are 0.
     parameters : dict
@@ -209,9 +210,9 @@ class MarginalFit(AnalysisResult):
 def fit_marginal(values: ArrayLike, families: Iterable[str] | None = None) -> MarginalFit:
     """Fit families of distributions to values, and measure the goodness of fit.
 
-    Families of scipy.stats, at location 0, are fitted by maximum likelihood; hyper-exponential
-    distributions by moments, if feasible, and by EM; hyper-Erlang distributions by three moments
-    [1]_ and by EM with orders chosen by likelihood [2]_. EM groups more than 500 distinct values in
+    Families at location 0 are fitted by maximum likelihood; hyper-exponential distributions by
+    moments, if feasible, and by EM; hyper-Erlang distributions by three moments [1]_ and by EM with
+    orders chosen by likelihood [2]_. EM groups more than 500 distinct values in
     500 logarithmic bins, each at its mean; all other methods use all values.
 
     Parameters
@@ -322,22 +323,17 @@ def distances(sample: Sample, distribution: Any) -> dict[str, float]:
     >>> distances(Sample.of([1, 2]), stats.uniform(0, 4))["ks"]
     0.5
     """
-    from scipy.special import xlogy
-
     whole = np.append(0, np.cumsum(sample.counts)) / sample.n
     whole[-1] = 1
     cdf = np.concatenate([[0], distribution.cdf(sample.values), [1]])
     sf = np.concatenate([[1], distribution.sf(sample.values), [0]])
-    # Between adjacent values, F_n is constant while F rises from low to high.
-    low, high, below, above = cdf[:-1], cdf[1:], sf[:-1], sf[1:]
-    square = ((high - whole) ** 3 - (low - whole) ** 3) / 3
-    moves = below != above
-    s, low, high, below, above = (a[moves] for a in (whole, low, high, below, above))
-    weighted = (
-        (low - high)
-        + (xlogy(s**2, high) - xlogy(s**2, low))
-        - (xlogy((1 - s) ** 2, above) - xlogy((1 - s) ** 2, below))
-    )
+    # Between adjacent values, F_n is constant while F rises.
+    below, above = cdf[:-1] - whole, cdf[1:] - whole
+    square = (above * above * above - below * below * below) / 3  # ** 3 takes 100 times as long
+    with np.errstate(divide="ignore", invalid="ignore"):  # log(0), of which there is nothing
+        low = np.where(whole > 0, whole**2 * np.diff(np.log(cdf)), 0)
+        high = np.where(whole < 1, (1 - whole) ** 2 * np.diff(np.log(sf)), 0)
+    weighted = np.where(np.diff(sf) != 0, low - high - np.diff(cdf), 0)
     return {
         "ks": largest_distance(sample, cdf[1:-1]),
         "cramer_von_mises": float(square.sum()),

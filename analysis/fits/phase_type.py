@@ -10,8 +10,8 @@ from workloadkit.models.hyper_erlang import (
     HyperErlang,
     as_floats,
     balanced_hyper_exponential,
+    fixed_part,
     log_branches,
-    log_powers,
     match_moments,
     normalized,
 )
@@ -101,19 +101,20 @@ def fit_orders(
     if start is None:
         start = _equal_parts(x, share, n)
     weights, rates = np.array(start.weights), np.array(start.rates)
-    weighted, powers = share * x, log_powers(x, n)
+    weighted, fixed = share * x, fixed_part(x, n)
     history: list[float] = []
     while True:
-        of_branch, total = normalized(log_branches(x, weights, n, rates, powers))
+        of_branch, total = normalized(log_branches(x, weights, n, rates, fixed))
         history.append(float(share @ total))
         small_step = len(history) > 1 and history[-1] - history[-2] < TOLERANCE
         if small_step or len(history) > rounds or (n.size == 1 and len(history) > 1):
             break
         weights = of_branch @ share  # posterior probability of each branch
         amount = of_branch @ weighted
-        alive = (weights > 1e-12) & (amount > 0)
-        if not alive.all():
-            weights, n, amount, powers = weights[alive], n[alive], amount[alive], powers[alive]
+        if not (weights.min() > 1e-12 and amount.min() > 0):
+            alive = (weights > 1e-12) & (amount > 0)
+            weights, n, amount = weights[alive], n[alive], amount[alive]
+            fixed = fixed_part(x, n)
         rates = n * weights / amount
         weights = weights / weights.sum()
     order = np.argsort(-rates / n, kind="stable")

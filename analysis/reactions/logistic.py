@@ -23,8 +23,9 @@ def fit_logistic(
 ) -> LogisticModel | None:
     """Fit by maximum likelihood; the errors allow for dependence within groups.
 
-    They are those of the sandwich estimator with the usual correction for few groups [1]_, NaN for
-    a single group. None if there is no finite maximum, as for outcomes that a value separates.
+    The errors are those of the sandwich estimator with the usual correction for few groups [1]_,
+    NaN for a single group. Groups are numbers from 0. None if there is no finite maximum, as for
+    outcomes that a value separates.
 
     References
     ----------
@@ -55,9 +56,9 @@ def fit_logistic(
         inverse = np.linalg.inv(curvature)
     except np.linalg.LinAlgError:
         return None
-    _, group = np.unique(groups, return_inverse=True)
     scores = x * (y - probability)[:, None]
-    sums = np.column_stack([np.bincount(group, column) for column in scores.T])
+    sums = np.column_stack([np.bincount(groups, column) for column in scores.T])
+    sums = sums[np.bincount(groups) > 0]
     n_groups = len(sums)
     if n_groups == 1:
         return LogisticModel(coefficients, np.full(n_columns, np.nan), probability)

@@ -313,22 +313,22 @@ def _by_bin(
     counts = np.bincount(place, minlength=n_users * n_bins).reshape(shape)
     stays = totals_by_user(continued, place, n_users * n_bins).reshape(shape)
     ratios = resampled_ratios(stays, counts.astype(np.float64), weights)
-    table = pd.DataFrame(index=range(n_bins), columns=[*_NUMBERS, *_SHARES], dtype=np.float64)
-    table["jobs"] = counts.sum(axis=0)
-    table["probability_low"], table["probability_high"] = interval(ratios)
-    for i in np.flatnonzero(table["jobs"] > 0):
-        its = jobs[which == i]
-        time = its["think_time"].to_numpy()
-        row = {
-            "median_response": np.median(its["response"]),
-            "median_think_time": np.median(time),
-            "probability": its["continued"].mean(),
-        }
+    n_jobs = counts.sum(axis=0)
+    found = {name: np.full(n_bins, np.nan) for name in (*_NUMBERS, *_SHARES)}
+    found["jobs"] = n_jobs
+    found["probability_low"], found["probability_high"] = interval(ratios)
+    user, time, response = (jobs[name].to_numpy() for name in ("user", "think_time", "response"))
+    for i in np.flatnonzero(n_jobs):
+        its = np.flatnonzero(which == i)
+        found["median_response"][i] = np.median(response[its])
+        found["median_think_time"][i] = np.median(time[its])
+        found["probability"][i] = continued[its].mean()
         if medians:
-            draws = resampled_medians(time, its["user"].to_numpy(), weights)
-            row["think_time_low"], row["think_time_high"] = interval(draws)
-        table.loc[i, list(row)] = list(row.values())
-    return table if medians else table.drop(columns=["think_time_low", "think_time_high"])
+            draws = resampled_medians(time[its], user[its], weights)
+            found["think_time_low"][i], found["think_time_high"][i] = interval(draws)
+    if not medians:
+        del found["think_time_low"], found["think_time_high"]
+    return pd.DataFrame(found)
 
 
 def _distributions(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import LEVEL, N_RESAMPLES
+from workloadkit.analysis.distributions.rank_correlation import mean_ranks
 from workloadkit.analysis.formats import coefficient, with_interval
 from workloadkit.analysis.section import SEED, AnalysisResult, Figure, Section
 from workloadkit.clock import WEEK
@@ -244,9 +245,7 @@ def _combine(logs: pd.DataFrame, spreads: NDArray[np.float64]) -> tuple[float, t
 
 def _spearman(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Spearman's correlation of each set of pairs, shape (n_sets, n_pairs, 2)."""
-    from scipy.stats import rankdata
-
-    ranks = rankdata(pairs, axis=1)
+    ranks = mean_ranks(pairs.transpose(0, 2, 1)).transpose(0, 2, 1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     x, y = ranks[:, :, 0], ranks[:, :, 1]
     scale = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
@@ -259,8 +258,8 @@ def _fisher(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _limits(correlation: float, spread: float) -> tuple[float, float]:
     """Return the limits of a correlation with a given error on Fisher's scale."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    reach = norm.ppf((1 + LEVEL) / 2) * spread
+    reach = ndtri((1 + LEVEL) / 2) * spread
     centre = _fisher(np.array(correlation))
     return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))

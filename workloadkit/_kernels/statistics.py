@@ -1,4 +1,4 @@
-"""Compiled statistics of a log: similarity, recurrence, medians, long memory, sessions.
+"""Compiled statistics of a log: similarity, recurrence, order, medians, long memory, sessions.
 
 The jobs are those of users 0..n_users-1, one user after the other. Sessions are numbered in the
 same order, so that the numbers of one user differ by the distance of the sessions. Arrays of
@@ -164,6 +164,26 @@ def exact_depths(code, n_codes):
             tree[place] += 1
             place += place & -place
     return depth, n_stored
+
+
+@kernel
+def inversions(code, weight, n_codes):
+    """Return the weight of all pairs whose first has the larger code, of 0..n_codes-1."""
+    tree = np.zeros(n_codes + 1, np.int64)  # partial sums of the weight so far, by code
+    total = so_far = 0
+    for i in range(code.size):
+        larger = so_far
+        place = code[i] + 1
+        while place > 0:
+            larger -= tree[place]
+            place -= place & -place
+        total += weight[i] * larger
+        place = code[i] + 1
+        while place <= n_codes:
+            tree[place] += weight[i]
+            place += place & -place
+        so_far += weight[i]
+    return total
 
 
 @kernel

@@ -76,20 +76,22 @@ class HyperErlang:
         """Return the probability of a value of at most x."""
         from scipy.special import gammainc
 
-        return self._mixed(gammainc, x)
+        return self._mixed(gammainc, lambda y: -np.expm1(-y), x)
 
     def sf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a value above x."""
         from scipy.special import gammaincc
 
-        return self._mixed(gammaincc, x)
+        return self._mixed(gammaincc, lambda y: np.exp(-y), x)
 
-    def _mixed(self, of_branch: Callable[..., Any], x: ArrayLike) -> NDArray[np.float64]:
-        """Mix an incomplete gamma function over the branches."""
+    def _mixed(
+        self, of_branch: Callable[..., Any], of_one: Callable[..., Any], x: ArrayLike
+    ) -> NDArray[np.float64]:
+        """Mix an incomplete gamma function over the branches; `of_one` is its faster form at 1."""
         at = np.maximum(np.asarray(x, dtype=np.float64), 0)
         total = np.zeros_like(at)
         for p, r, rate in zip(self.weights, self.orders, self.rates, strict=True):
-            total += p * of_branch(r, rate * at)
+            total += p * (of_one(rate * at) if r == 1 else of_branch(r, rate * at))
         return total
 
     def logpdf(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -97,9 +99,10 @@ class HyperErlang:
         at = np.atleast_1d(np.asarray(x, dtype=np.float64))
         result = np.full(at.shape, -np.inf)
         inside = at > 0
-        branches = log_branches(
-            at[inside], np.array(self.weights), np.array(self.orders), np.array(self.rates)
-        )
+        with np.errstate(divide="ignore"):  # a weight of 0
+            branches = log_branches(
+                at[inside], np.array(self.weights), np.array(self.orders), np.array(self.rates)
+            )
         result[inside] = normalized(branches)[1]
         return result.reshape(np.shape(x))
 
@@ -257,24 +260,26 @@ def log_branches(
     weights: NDArray[np.float64],
     orders: NDArray[np.int64],
     rates: NDArray[np.float64],
-    powers: NDArray[np.float64] | None = None,
+    fixed: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
     """Return the logarithm of each branch's weighted density, shape (n_branches, n_values).
 
-    `powers`, as `log_powers` returns them, are computed if they are not given.
+    `fixed`, as `fixed_part` returns it, is computed if it is not given.
     """
-    from scipy.special import gammaln
-
-    with np.errstate(divide="ignore"):  # a weight of 0
-        constant = np.log(weights) + orders * np.log(rates) - gammaln(orders)
-    powers = log_powers(x, orders) if powers is None else powers
-    branches: NDArray[np.float64] = constant[:, None] + powers - rates[:, None] * x
+    factorials, powers = fixed_part(x, orders) if fixed is None else fixed
+    constant = np.log(weights) + orders * np.log(rates) - factorials
+    branches: NDArray[np.float64] = constant[:, None] + powers
+    branches -= rates[:, None] * x
     return branches
 
 
-def log_powers(x: NDArray[np.float64], orders: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the logarithm of the power of x in each branch's density."""
-    return np.outer(orders - 1.0, np.log(x))
+def fixed_part(
+    x: NDArray[np.float64], orders: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what does not change with weights and rates: logarithms of factorial and powers."""
+    from scipy.special import gammaln
+
+    return gammaln(orders), np.outer(orders - 1.0, np.log(x))
 
 
 def normalized(

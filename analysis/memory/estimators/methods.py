@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from workloadkit.analysis.memory.arrivals import NoiseSpectrum, fractional_gaussian_noise
 from workloadkit.analysis.memory.estimators import time_domain
 from workloadkit.analysis.memory.estimators.time_domain import HurstFit, fit_line
+from workloadkit.analysis.searching import find_minimum
 from workloadkit.errors import ParameterError, quoted
 
 #: Search interval of the likelihood estimators; an estimate at a bound lies outside.
@@ -139,8 +140,6 @@ def _likeliest(
     log_shape: Callable[[float], NDArray[np.float64]],
 ) -> HurstFit:
     """Estimate H by Whittle's likelihood: exponential ordinates with a free level."""
-    from scipy.optimize import minimize_scalar
-
     if not power.max() > _NOTHING:
         raise ParameterError(f"the series has no power at the {power.size:,} fitted frequencies")
 
@@ -151,12 +150,9 @@ def _likeliest(
         shape = log_shape(H)
         return height(shape) + float(shape.mean())
 
-    found = minimize_scalar(
-        deviance, bounds=BOUNDS, method="bounded", options={"xatol": _TOLERANCE}
-    )
-    estimate = float(found.x)
+    estimate, least = find_minimum(deviance, *BOUNDS, _TOLERANCE)
     for bound in BOUNDS:  # the search approaches its bounds, but stays inside
-        if abs(estimate - bound) < _NEAR and deviance(bound) <= float(found.fun):
+        if abs(estimate - bound) < _NEAR and deviance(bound) <= least:
             estimate = bound
     shape = log_shape(estimate)
     line = np.exp(height(shape) + shape)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.reproduction import Drawing, Log
+from workloadkit.analysis.searching import find_minimum
 from workloadkit.analysis.studies.recorded_reactions.forecasting import (
     BEHAVIOURS,
     BIN,
@@ -75,12 +76,12 @@ def log_score(count: ArrayLike, mean: ArrayLike, size: ArrayLike) -> NDArray[np.
 
 def fit_size(count: NDArray[np.float64], mean: NDArray[np.float64]) -> float:
     """Return the maximum-likelihood size of negative binomial counts with given means."""
-    from scipy.optimize import minimize_scalar
 
     def misfit(log_size: float) -> float:
         return -float(log_score(count, mean, np.exp(log_size)).sum())
 
-    return float(np.exp(minimize_scalar(misfit, bounds=np.log(SIZES), method="bounded").x))
+    low, high = np.log(SIZES)
+    return float(np.exp(find_minimum(misfit, low, high, 1e-5)[0]))
 
 
 def sizes_of(found: Sequence[OutageAndControl]) -> NDArray[np.float64]:
