@@ -434,6 +434,7 @@ def main() -> int:
     parser.add_argument("--kernels", action="store_true", help="errors in compiled functions")
     parser.add_argument("--only", default="", help="only functions whose names contain this")
     parser.add_argument("--crosscheck", type=Path, help="result of `crosscheck all --json`")
+    parser.add_argument("--part", default="1/1", help="one of several parts of the errors, as 1/2")
     parser.add_argument("--calls", type=Path, help="what the tests call; made if missing")
     chosen = parser.parse_args()
     if chosen.kernels:
@@ -441,8 +442,10 @@ def main() -> int:
     os.chdir(ROOT)
     found = sites(kernels=chosen.kernels)
     found = [here for here in found if chosen.only in f"{here[0].module}.{here[0].function}"]
-    errors = list(spread(found, chosen.count, chosen.seed))
-    runner = Runner(errors, chosen.count, chosen.crosscheck, chosen.calls)
+    part, parts = map(int, chosen.part.split("/"))
+    errors = list(spread(found, chosen.count, chosen.seed))[part - 1 :: parts]
+    count = len(range(part - 1, chosen.count, parts))
+    runner = Runner(errors, count, chosen.crosscheck, chosen.calls)
     how = ["-qs", "--tb=no", "-p", "no:cacheprovider"]
     pytest.main([*how, "tests/queueing", "workloadkit/queueing"], plugins=[runner])
     missed = [site for site, by in runner.found if not by]

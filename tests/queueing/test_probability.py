@@ -72,6 +72,8 @@ def test_limits_and_firsts():
     assert hyperbolic([0.5, 0.8], [0, 2]).limit.tolist() == [0.5, 0]
     assert as_probability(lambda r: 1 - 1 / (1 + r)).limit == 1
     assert as_probability(lambda r: (2 + r) / (3 + 4 * r)).limit == pytest.approx(0.25)
+    # known only up to some response time
+    assert as_probability(lambda r: 0.4 if r < 1e10 else math.nan).limit == 0.4
     assert hyperbolic(0.8, 0.5).first == 0.8
     assert not as_probability(lambda r: 1 - math.exp(-r)).falls
     assert not table([0, 1], [0.1, 0.2]).falls
