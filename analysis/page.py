@@ -124,6 +124,9 @@ class Report(Displayed):
             return (("", self.no_findings, ""),)
         return tuple((x.severity, f"{x.rule.title}: {x.shown}", x.effect) for x in severe)
 
+    #: Parameters without a unit that are decimal; others are seconds.
+    without_unit: ClassVar[frozenset[str]] = frozenset()
+
     @property
     def gaps(self) -> tuple[str, ...]:
         """What the log cannot answer, in sentences."""

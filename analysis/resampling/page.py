@@ -52,6 +52,9 @@ class ValidationReport(Report):
     """
 
     kind: ClassVar[str] = "Validation of resampling"
+    without_unit: ClassVar[frozenset[str]] = frozenset(
+        ("load", "weeks", "temporary_users", "arrivals", "rare_per_week")
+    )
 
     parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -81,6 +84,15 @@ def _load(found: "ResamplingValidation") -> Section:
         notes.append(
             f"{jobs} that never ran, or of unknown users, are left out of the original and of the "
             "resampled logs."
+        )
+    factor = float(found.how.get("load", 1))
+    if factor != 1:
+        reached = found.table.loc["offered_load"]
+        notes.append(
+            f"The number of users was multiplied by {factor:g}; the offered load became "
+            f"{reached['mean'] / reached['original']:.2f} times that of the original, the number "
+            "of jobs "
+            f"{found.table.loc['jobs', 'mean'] / found.table.loc['jobs', 'original']:.2f} times."
         )
     finding = (
         f"Jobs per week: {_compared(found, 'jobs_per_week')}; offered load: "
@@ -116,8 +128,8 @@ def _distributions(found: "ResamplingValidation") -> Section:
     notes = (
         "Distances are the Kolmogorov-Smirnov distance (largest difference of cumulative shares) "
         "and the earth mover's distance, in standard deviations of the original.",
-        "Each resampled log has every long-term user once, starting in a random week of the user's "
-        "activity, so first and last jobs are redistributed.",
+        f"{_long_term(found)}, each starting in a random week of the user's activity, so first "
+        "and last jobs are redistributed.",
     )
     return Section(
         "distributions",
@@ -129,6 +141,15 @@ def _distributions(found: "ResamplingValidation") -> Section:
             _overlaid(found, name) for name in FIGURE_4 if name in found.distributions.curves
         ),
     )
+
+
+def _long_term(found: "ResamplingValidation") -> str:
+    factor = float(found.how.get("load", 1))
+    if "long_term_users" in found.how:
+        return f"Each resampled log has {found.how['long_term_users']} long-term users"
+    if factor == 1:
+        return "Each resampled log has every long-term user once"
+    return f"Each resampled log has {factor:g} times as many long-term users as the original"
 
 
 def _locality(found: "ResamplingValidation") -> Section:
@@ -222,6 +243,7 @@ def _measures(found: "ResamplingValidation", names: list[str]) -> Table:
             "original": written(row["original"]),
             "resampled": _mean_sd(row["mean"], row["sd"], written),
             "range": f"{written(row['low'])} to {written(row['high'])}",
+            "original in range": "yes" if row["within"] else "no",
         }
         if found.version:
             known = not np.isnan(row["published"])
@@ -232,7 +254,10 @@ def _measures(found: "ResamplingValidation", names: list[str]) -> Table:
     cells_shown = pd.DataFrame.from_dict(text, orient="index")
     if found.version and data["published"].isna().all():
         cells_shown = cells_shown.drop(columns=["published original", "published resampled"])
-    caption = f"The original, and mean ± standard deviation and range of {_logs(found)}."
+    caption = (
+        f"The original, and mean ± standard deviation and range of {_logs(found)}; whether the "
+        "original lies within this range (`within` in the JSON)."
+    )
     return Table("measures", caption, data, cells_shown)
 
 

@@ -225,12 +225,13 @@ def _open_classes(
     demand, rates = numbers("open_demands", demands), numbers("lam", lam)
     if demand.ndim not in (1, 2) or demand.shape[-1] != n_stations:
         raise QueueingError(
-            f"the shape of open_demands is {demand.shape}; {n_stations} stations need "
-            f"({n_stations},) or (P, {n_stations})"
+            f"the shape of open_demands is {demand.shape}; it must have one number for each of the "
+            f"{n_stations} stations, in a row for each class if there are several"
         )
     if rates.shape != demand.shape[:-1]:
         raise QueueingError(
-            f"the shape of lam is {rates.shape}; open_demands need {demand.shape[:-1]}"
+            f"the shape of lam is {rates.shape}; it must have one number for each open class: "
+            f"{demand.shape[0] if demand.ndim > 1 else 1}"
         )
     hold("open_demands", demand, bearable, BEARABLE)
     hold("lam", rates, bearable, BEARABLE)

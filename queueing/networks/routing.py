@@ -150,7 +150,7 @@ def sojourn(network: NetworkResult) -> PhaseType:
         response_at(met, k, S[k])
         if met is not None and k in shared
         else _station_time(known["lam"] * visits[k] if "lam" in known else 0.0, S[k], servers[k])
-        for k in np.flatnonzero(used)
+        for k in np.flatnonzero(used).tolist()
     ]
     overtaken = "N" not in known and _overtaken(routing, servers[used])
     words = "approximation: jobs overtake each other" if overtaken else "exact"
@@ -186,8 +186,8 @@ def _shared(met: NetworkResult, S: Floats, *, of_closed: bool) -> NDArray[np.int
             f"several stations of the path ({', '.join(map(str, found))}): their numbers there "
             "depend on each other"
         )
-    passing = [] if met.open is None else np.atleast_2d(met.open.parameters["demands"])
-    for k in found:
+    passing = closed[:0] if met.open is None else np.atleast_2d(met.open.parameters["demands"])
+    for k in found.tolist():
         visits = np.atleast_2d(known["visits"])[:, k]
         demands = [row[k] for row in (*closed, *passing) if row[k]]
         own_speeds = known["servers"][k] == 1 and k in known["speeds"]

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import workloadkit as wk
 from workloadkit import analysis, queueing
 from workloadkit.cli import app
+from workloadkit.cli.queueing_parameters import read_arrays
 from workloadkit.queueing import closed, mixed, networks
 
 
@@ -192,6 +193,21 @@ def test_one_station_has_the_quantiles_of_the_mixed_model():
     assert several.count("no quantiles: no formula is known") == 2
     wide = run("network", "open_demands=1,.2,1", "lam=.4", "servers=1,2,1").stdout
     assert "quantiles are an approximation: jobs overtake each other" in wide
+
+
+def test_networks_are_written_as_for_crosscheck():
+    """One name and one separator of rows for both commands; one station is one number."""
+    rows = "1,0.5", "0.5,0.2"
+    for cut in ";/":
+        (points,) = points_of("network", f"demands={cut.join(rows)}", "N=3,2", "Z=1,1")
+        assert len(points) == 4
+        found = read_arrays([f"demands={cut.join(rows)}"], ["demands"])["demands"]
+        assert found.tolist() == [[1, 0.5], [0.5, 0.2]]
+    one = ("demands=1", "N=3", "Z=5", "open_demands=1", "lam=.4")
+    assert points_of("mixed_mva", *one) == points_of("network", *one)
+    assert read_arrays(["open_demands=1", "lam=.4"], ["open_demands", "lam"])[
+        "open_demands"
+    ].shape == (1,)
 
 
 def test_quantiles_are_answered_or_refused():

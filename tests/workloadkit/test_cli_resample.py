@@ -44,7 +44,11 @@ def test_the_new_log_goes_to_stdout(run, log, tmp_path):
     assert code == 0
     wk.write_swf(wk.resample(wk.read_swf(log), rng=3), tmp_path / "new.swf")
     assert out == (tmp_path / "new.swf").read_text()
-    assert err == "jobs 45, users 3, seed 3\n"
+    first, head, *sizes, expected = err.splitlines()
+    assert first == "jobs 45, users 3, seed 3"
+    assert head.split() == ["source", "made", "range", "ratio"]
+    assert [line.split()[:3] for line in sizes] == [["jobs", "44", "45"], ["users", "3", "3"]]
+    assert expected.startswith("users expected: 3 (1 long-term, 2 temporary); ")
 
 
 def test_the_seed_that_was_drawn_makes_the_same_bytes(run, log, tmp_path):
@@ -52,7 +56,7 @@ def test_the_seed_that_was_drawn_makes_the_same_bytes(run, log, tmp_path):
     code, out, err = run(log, "-o", first)
     assert (code, out) == (0, "")
     assert err.startswith(f"wrote {first}: jobs ")
-    assert run(log, "-o", second, "--seed", err.split()[-1])[0] == 0
+    assert run(log, "-o", second, "--seed", err.splitlines()[0].split()[-1])[0] == 0
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -119,7 +123,7 @@ def test_many_logs_are_the_same_bytes_with_any_workers(run, log, tmp_path, worke
     folder = tmp_path / "many"
     options = ["--count", 5, "--seed", 3, "--workers", workers, "--load", 4]
     code, out, err = run(log, "-o", folder, *options)
-    assert (code, out, err) == (0, "", f"wrote {folder}: logs 5, seed 3\n")
+    assert (code, out, err.splitlines()[0]) == (0, "", f"wrote {folder}: logs 5, seed 3")
     names = [f"000{i}.swf.gz" for i in range(1, 6)]
     assert sorted(path.name for path in folder.iterdir()) == names
     for i, name in enumerate(names):
@@ -201,12 +205,15 @@ def test_what_fails_midway_goes_on(run, log, tmp_path, monkeypatch, seed):
     assert [path.name for path in there] == ["0001.swf.gz", "0002.swf.gz"]
     before = [path.stat().st_mtime_ns for path in there]
     code, out, err = run(log, "-o", folder, "--count", 4, *seed)
-    used = err.split()[-1]
-    assert (code, out, err) == (
+    lines = err.splitlines()
+    used = lines[1].split()[-1]
+    assert (code, out, lines[:2]) == (
         0,
         "",
-        f"{folder}: continuing with 2 of 4 logs that are there\n"
-        f"wrote {folder}: logs 4, seed {used}\n",
+        [
+            f"{folder}: continuing with 2 of 4 logs that are there",
+            f"wrote {folder}: logs 4, seed {used}",
+        ],
     )
     assert [(folder / path.name).stat().st_mtime_ns for path in there] == before
     assert run(log, "-o", tmp_path / "whole", "--count", 4, "--seed", used)[0] == 0

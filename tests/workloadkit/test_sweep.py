@@ -287,3 +287,22 @@ def test_users_who_react_and_do_not_pause_are_warned_of(run):
     assert out.startswith("sample.swf.gz, users adjusted, 96 processors, 1 run, seed 1\n")
     code, out, _ = run(*sample, *options, "--json", "-")
     assert json.loads(out)["provenance"]["parameters"]["pause"] is False
+
+
+def test_waits_of_resampled_users_far_from_the_log_are_warned_of(capsys):
+    """The log's own mean wait under EASY is 100 s; the sweep's results are given."""
+    from workloadkit.cli.output import warn_of_resampled_waits
+    from workloadkit.experiments.sweep import SweepResults
+
+    def warned(wait, load=1.0, load_by="users", **parameters):
+        rows = {"load": load, "run": [0, 1], "scheduler": "easy", "saturated": False}
+        table = pd.DataFrame(rows | {"mean_wait": [wait, wait]})
+        made = {"parameters": {"load_by": load_by, **parameters}}
+        own = [{"log": "x.swf", "reading": "", "scheduler": "easy", "simulated_mean_wait": 100.0}]
+        results = SweepResults(table, ("mean_wait",), 0.95, made, 2, calibration=own)
+        warn_of_resampled_waits(results)
+        return capsys.readouterr().err
+
+    assert "mean wait under easy is 8 min 20 s in resampled logs, 5 times" in warned(500.0)
+    assert warned(150.0) == warned(500.0, 1.2) == warned(500.0, load_by="arrivals") == ""
+    assert warned(500.0, users="fluid") == ""

@@ -41,7 +41,15 @@ MODELS = (
     *("mgc", "ps", "srpt", "sjf", "fb", "impatient", "breakdowns", "mixed", "reopen", "parallel"),
     *("ggc", "batches", "vacations", "dps", "priorities", "jackson", "qna", "class_switching"),
     *("bulk_service", "fork_join", "closed_priorities"),
-    *("mva", "convolution", "bard_schweitzer", "linearizer", "mixed_mva", "open_network"),
+    *(
+        "network",
+        "mva",
+        "convolution",
+        "bard_schweitzer",
+        "linearizer",
+        "mixed_mva",
+        "open_network",
+    ),
 )
 
 
@@ -63,7 +71,7 @@ def crosscheck(
             show_default=False,
             help="Parameters: arrival rate lam, closed users N, mean think time Z, mean service "
             "time S, servers, probability of another job p, and the method of the theory; of "
-            "networks, arrays such as demands=0.6,1/0.3,2.",
+            "networks, arrays such as demands=0.6,1/0.3,2 (a row for each class).",
         ),
     ] = None,
     *,
@@ -93,10 +101,10 @@ def crosscheck(
 ) -> None:
     """Compare a queueing model with its simulation.
 
-    Shows X, R, Q, U and percentiles of R by theory and by simulation, with interval, z and the
-    allowed difference. This is as improbable as 4 standard errors of a normal distribution, plus
-    the error that an approximation states. Rows without a stated error are not judged. Exit 1 if a
-    difference is larger than allowed.
+    Shows X, R, Q, U (Xc of closed users' jobs, Xo of open jobs) and percentiles of R by theory and
+    by simulation, with interval, z and the allowed difference. This is as improbable as 4 standard
+    errors of a normal distribution, plus the error that an approximation states. Rows without a
+    stated error are not judged. Exit 1 if a difference is larger than allowed.
     """
     check_outputs(plot, json=json)
     if (model is None) != (judge is not None) or (judge and (parameters or write)):
@@ -133,6 +141,8 @@ def _check(
     from workloadkit.analysis.queue_models.cross_check.declared import find_model
     from workloadkit.analysis.queue_models.cross_check.others import write_crosscheck
 
+    if model == "network":  # of `queueing`
+        model = "mixed_mva" if any(word.startswith("lam=") for word in words) else "mva"
     declared = find_model(model)
     if declared.arrays:
         grids = [read_arrays(words, declared.known)] if words else [dict(declared.example)]
@@ -210,8 +220,12 @@ def _heading(point: dict[str, Any]) -> str:
         for name, value in point.items()
         if name not in OF_RUNS
     )
-    warmup = f"warm-up {plural(point['warmup'], 'job')}"
-    return f"{parameters}\n{point['exactness']}; {warmup}{'' if point['settled'] else ' and more'}"
+    warmup = "no warm-up is left out"
+    if point["warmup"]:
+        warmup = f"warm-up, the first {plural(point['warmup'], 'job')} of a run, is left out"
+    if not point["settled"]:
+        warmup += "; it may last longer"
+    return f"{parameters}\n{point['exactness']}; {warmup}"
 
 
 def _table(rows: "pd.DataFrame") -> "Table":

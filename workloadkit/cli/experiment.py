@@ -22,6 +22,7 @@ from workloadkit.cli.output import (
     progress,
     report_precision,
     warn_of_calibration,
+    warn_of_resampled_waits,
 )
 from workloadkit.errors import plural, quoted
 from workloadkit.settings import ExperimentSettings
@@ -170,6 +171,7 @@ def _report(results: "Results", baseline: str | None, json: Path | None) -> None
     from workloadkit.provenance import plain
 
     warn_of_calibration(results)
+    warn_of_resampled_waits(results)
     has_runs = len(results.runs) > 0
     if json:
         data = results.to_dict()

@@ -186,6 +186,33 @@ def warn_of_calibration(results: "Results") -> None:
             write_message(f"warning: {place}: {said}")
 
 
+def warn_of_resampled_waits(results: "Results") -> None:
+    """Warn if logs resampled by their users, who do not react, wait far longer than the log."""
+    from workloadkit.analysis.formats import duration, number
+    from workloadkit.simulation.schedule.calibration import MUCH
+
+    of_sweep, of_grid = (results.provenance.get(name, {}) for name in ("parameters", "common"))
+    if "users" not in (of_sweep.get("load_by"), of_grid.get("load_by")):
+        return
+    table = results.table
+    if "mean_wait" not in results.metrics or "users" in of_sweep:  # who react
+        return
+    for one in results.calibration:
+        alone = one["simulated_mean_wait"]
+        same = (table["scheduler"] == one["scheduler"]) & (table["load"].fillna(1) == 1)
+        for axis, name in (("log", one["log"]), ("reading", one["reading"]), ("users", "open")):
+            same &= table[axis] == name if axis in table else True
+        waits = table.loc[same, "mean_wait"]
+        if len(waits) and alone > 0 and waits.max() / alone > MUCH:
+            write_message(
+                f"warning: mean wait under {one['scheduler']} is {duration(waits.max())} in "
+                f"resampled logs, {number(waits.max() / alone)} times the {duration(alone)} in "
+                f"{one['log']} itself: users drawn independently overload some weeks, and do not "
+                "hold back while they wait. Compare with --users fluid, who react, or with "
+                "redrawn weeks (load_by arrivals)"
+            )
+
+
 def report_precision(
     results: "Results", precision: float, most: int, baseline: str | None = None
 ) -> None:

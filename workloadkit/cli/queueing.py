@@ -74,6 +74,13 @@ NAMES = (
     ),
     *("network", "fit"),
 )
+#: Names of networks in `crosscheck`, and the method of each.
+_OF_CROSSCHECK = {
+    "mva": (),
+    "mixed_mva": (),
+    "bard_schweitzer": ("method=bard-schweitzer",),
+    "linearizer": ("method=linearizer",),
+}
 #: Models of several classes: a list has the values of the classes.
 OF_CLASSES = ("priorities", "closed_priorities", "dps")
 
@@ -138,10 +145,10 @@ def queueing(
 ) -> None:
     """Solve a queueing model by its formulas.
 
-    Shows throughput X, response time R, number of jobs Q and utilization U per server. Times are in
-    the unit of S, rates in its inverse. --procs, --unit and --seed require --trace or fit, which
-    chooses a model of a log, tests its assumptions, and compares it with the record (exit 0 also if
-    refused).
+    Shows throughput X, response time R, number of jobs Q and utilization U per server; Xc is that
+    of closed users' jobs, Xo that of open jobs. Times are in the unit of S, rates in its inverse.
+    --procs, --unit and --seed require --trace or fit, which chooses a model of a log, tests its
+    assumptions, and compares it with the record (exit 0 also if refused).
     """
     check_outputs(plot, json=json, inputs=[trace])
     known = cast("JobUnit", unit)  # it is checked with the log
@@ -214,6 +221,8 @@ def _fit(
 
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
     """Solve the model for each grid of parameters; yield its result and the result's table."""
+    if model in _OF_CROSSCHECK:
+        model, words = "network", [*_OF_CROSSCHECK[model], *words]
     if model not in NAMES:
         raise ParameterError(f"unknown model {quoted(model)}; {among(model, NAMES)}")
     import numpy as np
@@ -226,7 +235,7 @@ def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]
     of_classes = ("lam", "N", "Z", "S", "scv", "weight")
     vectors: tuple[str, ...] = of_classes if model in OF_CLASSES else ()
     if network:
-        several = any(word.startswith("demands=") and ";" in word for word in words)
+        several = any(word.startswith("demands=") and set(";/") & {*word} for word in words)
         vectors = ("demands", "open_demands", "servers", "lam", *(("N", "Z") if several else ()))
     grids = read_grids(words, list(takes), vectors=vectors)
     due = [name for name, p in takes.items() if p.default is Parameter.empty]

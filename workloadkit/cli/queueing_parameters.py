@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: The largest number of points of a grid.
 MAX_POINTS = 10**6
 
+#: What separates the rows of an array.
+_ROWS = re.compile("[;/]")
+
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER}):({_NUMBER})(?::({_NUMBER}))?", re.IGNORECASE | re.ASCII)
 
@@ -33,7 +36,8 @@ def read_grids(
     known : collection of str
         The known names.
     vectors : collection of str, optional
-        Names for which a list is one value, and lists separated by semicolons are its rows.
+        Names for which a list is one value, and lists separated by semicolons or slashes are its
+        rows.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def read_grids(
 def read_arrays(
     words: Iterable[str], known: Collection[str]
 ) -> "dict[str, NDArray[np.float64] | str]":
-    """Read parameters that are arrays: numbers separated by commas, rows by slashes.
+    """Read parameters that are arrays: numbers separated by commas, rows by semicolons or slashes.
 
     An order of priorities remains a word.
 
@@ -107,13 +111,13 @@ def read_arrays(
             found[name] = text
             continue
         try:
-            rows = [[float(cell) for cell in row.split(",")] for row in text.split("/")]
-            values = np.array(rows if "/" in text else rows[0])
+            rows = [[float(cell) for cell in row.split(",")] for row in _ROWS.split(text)]
+            values = np.array(rows if len(rows) > 1 else rows[0])
         except ValueError:
             raise ParameterError(
-                f"{name} is {quoted(text)}; write numbers, with rows separated by slashes"
+                f"{name} is {quoted(text)}; write numbers, with rows separated by ; or /"
             ) from None
-        single = values.size == 1 and name != "demands"
+        single = values.size == 1 and name not in ("demands", "open_demands")
         found[name] = values.reshape(()) if single else values
     return found
 
@@ -153,7 +157,9 @@ def _vector(name: str, text: str) -> "NDArray[np.float64]":
     """Return a list as one value, or several lists as its rows."""
     import numpy as np
 
-    rows = [[x for part in row.split(",") for x in _numbers(name, part)] for row in text.split(";")]
+    rows = [
+        [x for part in row.split(",") for x in _numbers(name, part)] for row in _ROWS.split(text)
+    ]
     if len({len(row) for row in rows}) > 1:
         raise ParameterError(f"{name} is {quoted(text)}; its rows must have one length")
     return np.array(rows if len(rows) > 1 else rows[0])

@@ -53,8 +53,6 @@ def _kind(result: Any) -> str:
 
 def _of_network(result: Any) -> str:
     """Return what a reader must know of the quantiles of a network: why none, or approximate."""
-    import numpy as np
-
     from workloadkit.queueing import QueueingError, networks
 
     if not isinstance(result, networks.NetworkResult):
@@ -62,7 +60,7 @@ def _of_network(result: Any) -> str:
     try:
         words = networks.sojourn(result).exactness
     except QueueingError as error:
-        return "" if np.ndim(result.X) else f"no quantiles: {error}"
+        return f"no quantiles: {error}" if _kind(result) else ""
     return "" if words == "exact" else f"quantiles are an {words}; long times are longer"
 
 

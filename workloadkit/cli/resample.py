@@ -9,6 +9,7 @@ import typer
 from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
+    aligned,
     check_outputs,
     load,
     output_option,
@@ -132,26 +133,32 @@ def resample(
             f"rare behaviours: {plural(n_jobs, 'job')} separated, none drawn: --rare-per-week is 0"
         )
     if output is not None and count is not None:
-        seed = _write_many(resampling, output, count, seed, workers)
+        seed = _write_many(logs, resampling, output, count, seed, workers)
     seed = seed_of(seed)
     if output is not None and count is None:
-        _write_one(resampling, output, seed)
+        _write_one(logs, resampling, output, seed)
     if report or json:
         _compare(logs[0], resampling, 8 if count is None else count, seed, report, json)
 
 
-def _write_one(resampling: "Resampling", output: Path, seed: int) -> None:
+def _write_one(logs: "list[Trace]", resampling: "Resampling", output: Path, seed: int) -> None:
     """Write the new log of the seed itself."""
-    from workloadkit.resample.files import with_jobs
+    from workloadkit.resample.files import measure_size, with_jobs
 
     with progress("resampling"):
         new = with_jobs(resampling.run(seed))
     n_users = int(new.column("user").max(initial=0))
     write_log(new, output, f"jobs {new.n_jobs:,}, users {n_users:,}, seed {seed}")
+    _report_made(logs, resampling, [measure_size(new)])
 
 
 def _write_many(
-    resampling: "Resampling", folder: Path, count: int, seed: int | None, workers: int
+    logs: "list[Trace]",
+    resampling: "Resampling",
+    folder: Path,
+    count: int,
+    seed: int | None,
+    workers: int,
 ) -> int:
     """Write a number of new logs; return their seed."""
     from functools import partial
@@ -182,16 +189,50 @@ def _write_many(
         if pool is not None:
             write = partial(_write_mapped, Mapped.write(write, Path(temporary) / "write"))
         written = write_runs(write, count, place, there=there, executor=pool)
-        for done, _ in enumerate(written, 1 + len(there)):
+        sizes = []
+        for done, size in enumerate(written, 1 + len(there)):
+            sizes.append(size)
             count_done(done, count)
     report_dropped(resampling.pools.trace.name, resampling.dropped)
     note(f"wrote {folder}: logs {count:,}, seed {seed}")
+    _report_made(logs, resampling, sizes)
     return seed
 
 
-def _write_mapped(write: "Mapped", i: int, path: str) -> None:
-    """Write a new log in a worker process."""
-    write.read()(i, path)
+def _report_made(
+    logs: "list[Trace]", resampling: "Resampling", sizes: list[dict[str, float]]
+) -> None:
+    """Report how large and how loaded the new logs are, next to their source."""
+    from workloadkit.analysis.formats import count, number
+    from workloadkit.resample.files import measure_size
+
+    if not sizes:  # all were there
+        return
+    sources = [measure_size(log) for log in logs]
+    rows = [("", "source", "made", "range", "ratio")]
+    for name in sources[0]:
+        write = number if name == "offered load" else count
+        made = [size[name] for size in sizes]
+        source = sum(size[name] for size in sources)
+        mean = sum(made) / len(made)
+        if mean == mean and source == source and source:
+            several = f"{write(min(made))} to {write(max(made))}" if len(made) > 1 else ""
+            rows.append((name, write(source), write(mean), several, f"{mean / source:.2f}"))
+    for line in aligned(rows, words={0}).splitlines():
+        note(line)
+    plan = resampling.plan
+    long_term = sum(rate.long_term for rate in plan.rates)
+    others = sum(rate.present + rate.arrivals * (plan.n_weeks - 1) for rate in plan.rates)
+    note(
+        f"users expected: {count(long_term + others)} ({count(long_term)} long-term, "
+        f"{count(others)} temporary); temporary users near the ends of the log are not drawn"
+    )
+
+
+def _write_mapped(write: "Mapped", i: int, path: str) -> dict[str, float]:
+    """Write a new log in a worker process; return its size and load."""
+    size: dict[str, float] = write.read()(i, path)
+    return size
 
 
 def _compare(

@@ -30,6 +30,7 @@ from workloadkit.cli.output import (
     progress,
     report_precision,
     warn_of_calibration,
+    warn_of_resampled_waits,
     write_message,
 )
 from workloadkit.errors import ParameterError
@@ -150,6 +151,7 @@ def sweep(
             "warning: --seed makes no difference to a single run, which is the log itself"
         )
     warn_of_calibration(found)
+    warn_of_resampled_waits(found)
     if settings.precision is not None:
         report_precision(found, settings.precision, settings.runs)
     if output:

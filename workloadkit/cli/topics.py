@@ -227,6 +227,7 @@ parallel        lam p need S servers
 
 Networks, with arrays such as demands=0.6,1/0.3,2 N=3,2 Z=4,9 (a row for
 each class), or without parameters at a point of their own:
+network         demands N [Z], and open_demands lam: as of queueing
 mva | convolution | bard_schweitzer | linearizer [visits, servers]
 mixed_mva       demands N Z open_demands lam
 open_network    demands lam [servers]
@@ -240,7 +241,8 @@ PARAMETERS = """
 N=10  lam=0.1,0.5  N=1:100  lam=0.1:0.9:0.1
                       a number, several, a range, and one with its step
 "demands=0.2,0.1;0.1,0.3" N=5,5
-                      two classes of a network, by rows; N and Z by class
+                      two classes of a network, by rows (; or /); N and Z by
+                      class
 p=0.5                 the probability of another job: a constant,
 p=exp:THETA           e^(-THETA r), for a response r,
 p=hyperbolic:A,B      A / (B r + 1),

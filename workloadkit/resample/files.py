@@ -8,11 +8,15 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from workloadkit import __version__
+from workloadkit.distinct import distinct
 from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.executors import each_done
+from workloadkit.fields import UNKNOWN
 from workloadkit.io.files import is_folder, text_chunks, write_text
 from workloadkit.io.machine import machine_path
 from workloadkit.io.sidecar import sidecar_path
@@ -21,6 +25,8 @@ from workloadkit.io.swf import write_swf
 from workloadkit.io.unfinished_files import check_continues, locked, remove_left_over
 from workloadkit.resample.runs import Resampling, own_seed
 from workloadkit.trace import Trace
+
+Made = TypeVar("Made")
 
 _UNFINISHED = ".unfinished"  # holds the logs until all are complete
 _MADE_BY = "made_by.json"  # in it: what the command that began depends on
@@ -179,13 +185,13 @@ def _beginning(file: Path) -> str:
 
 
 def write_runs(
-    write: Callable[[int, str], None],
+    write: Callable[[int, str], Made],
     count: int,
     folder: Path,
     *,
     there: Collection[int] = (),
     executor: Executor | None = None,
-) -> Iterator[None]:
+) -> Iterator[Made]:
     """Write new logs as ``0001.swf.gz``, ``0002.swf.gz``, … into a folder.
 
     Parameters
@@ -201,22 +207,36 @@ def write_runs(
 
     Yields
     ------
-    None
-        After each written log.
+    object
+        What `write` returns, after each written log.
     """
     runs = (i for i in range(count) if i not in there)
     tasks = ((i, str(folder / _name(i, count))) for i in runs)
-    for _ in each_done(partial(_call, write), tasks, executor):
-        yield
+    for _, made in each_done(partial(_call, write), tasks, executor):
+        yield made
 
 
-def _call(write: Callable[[int, str], None], task: tuple[int, str]) -> None:
-    write(*task)
+def _call(write: Callable[[int, str], Made], task: tuple[int, str]) -> Made:
+    return write(*task)
 
 
-def write_run(resampling: Resampling, seed: int, i: int, path: str) -> None:
-    """Write the i-th new log of a seed."""
-    write_swf(with_jobs(resampling.run_of(i, seed)), path)
+def write_run(resampling: Resampling, seed: int, i: int, path: str) -> dict[str, float]:
+    """Write the i-th new log of a seed; return its size and load."""
+    new = with_jobs(resampling.run_of(i, seed))
+    write_swf(new, path)
+    return measure_size(new)
+
+
+def measure_size(log: Trace) -> dict[str, float]:
+    """Return jobs and users of the jobs that can be resampled, and their load, NaN if unknown."""
+    keep = log.ran & (log.column("user") != UNKNOWN)
+    work = (log.column("run") * log.used_procs)[keep & log.window.contains(log.column("submit"))]
+    room = (log.header.procs or np.nan) * log.window.length
+    return {
+        "jobs": int(keep.sum()),
+        "users": distinct(log.column("user")[keep]).size,
+        "offered load": float(work.sum() / room) if room else np.nan,
+    }
 
 
 def with_jobs(new: Trace) -> Trace:
