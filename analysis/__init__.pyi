@@ -26,5 +26,5 @@ from .queue_models.from_trace import queueing_from_trace as queueing_from_trace
 from .report import Characterization as Characterization
 from .report import characterize as characterize
 from .resampling.validation import validate_resampling as validate_resampling
+from .result_page import save_figure as save_figure
 from .schedules.comparison import compare_schedules as compare_schedules
-from .style import save_figure as save_figure

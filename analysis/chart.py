@@ -17,7 +17,7 @@ from workloadkit.analysis import style
 #: A chart of a page holds at most so many points of a mark.
 MOST_POINTS = 5000
 
-Kind = Literal["line", "steps", "points", "bars", "polygon", "segments"]
+Kind = Literal["line", "steps", "points", "bars", "polygon", "segments", "cells"]
 
 
 def nothing() -> NDArray[np.float64]:
@@ -31,13 +31,14 @@ class Marks:
 
     Parameters
     ----------
-    kind : {"line", "steps", "points", "bars", "polygon", "segments"}
+    kind : {"line", "steps", "points", "bars", "polygon", "segments", "cells"}
         Steps keep their value until the next x. Bars are rectangles and segments are straight, from
-        `x`, `y` to `x_to`, `y_to`; an infinite end is the edge of the chart.
+        `x`, `y` to `x_to`, `y_to`; an infinite end is the edge of the chart. Cells divide one such
+        rectangle.
     x, y : ndarray of float
         NaN interrupts a line and separates polygons.
     x_to, y_to : ndarray of float
-        Other ends of bars and segments; empty otherwise.
+        Other ends of bars, segments and cells; empty otherwise.
     name : str
         Name in the legend; empty without.
     colours : tuple of str
@@ -50,6 +51,12 @@ class Marks:
         Radius of each point, or empty.
     width : float
         Width of lines and segments.
+    labels : tuple of str
+        What each point or bar is, or empty.
+    outlined : bool
+        Whether bars are told apart by their edges.
+    shares : ndarray of float, shape (rows, columns)
+        How full the cells are, from 0 to 1, from the lowest row on; empty otherwise.
     """
 
     kind: Kind
@@ -64,9 +71,15 @@ class Marks:
     marker: bool = False
     sizes: NDArray[np.float64] = field(default_factory=nothing)
     width: float = 1.5
+    labels: tuple[str, ...] = ()
+    outlined: bool = False
+    shares: NDArray[np.float64] = field(default_factory=nothing)
 
     def reduced(self, most: int = MOST_POINTS) -> "Marks":
-        """Return at most so many of the points: of each part of a line its extremes.
+        """Return at most so many of the points.
+
+        Of each part of a line its extremes; bars side by side become wider ones, as high as the
+        highest of them; of other bars the largest.
 
         Examples
         --------
@@ -79,6 +92,8 @@ class Marks:
         n = self.x.size
         if n <= most:
             return self
+        if self.kind == "bars" and not self.labels and self._side_by_side:
+            return self._merged(most)
         if self.kind in ("line", "steps"):
             edges = np.linspace(0, n, most // 4 + 1).astype(np.int64)
             kept = [edges[:-1], edges[1:] - 1]
@@ -87,6 +102,9 @@ class Marks:
                 parts = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
                 kept.append(np.array([a + least(known[a:b]) for a, b in parts]))
             rows = np.unique(np.concatenate(kept))
+        elif self.kind == "bars":
+            areas = np.abs((self.x_to - self.x) * (self.y_to - self.y))
+            rows = np.sort(np.argsort(-areas, kind="stable")[:most])
         else:
             rows = np.unique(np.linspace(0, n - 1, most).astype(np.int64))
 
@@ -94,9 +112,32 @@ class Marks:
             return values[rows] if values.size == n else values
 
         colours = tuple(np.array(self.colours)[rows]) if len(self.colours) == n else self.colours
+        labels = tuple(self.labels[row] for row in rows) if self.labels else ()
         columns = map(chosen, (self.x, self.y, self.x_to, self.y_to, self.sizes))
         x, y, x_to, y_to, sizes = columns
-        return replace(self, x=x, y=y, x_to=x_to, y_to=y_to, sizes=sizes, colours=colours)
+        return replace(
+            self, x=x, y=y, x_to=x_to, y_to=y_to, sizes=sizes, colours=colours, labels=labels
+        )
+
+    @property
+    def _side_by_side(self) -> bool:
+        """Whether each bar begins where the one before it ends."""
+        gaps = self.x[1:] - self.x_to[:-1]
+        return bool((np.diff(self.x) > 0).all() and (gaps <= 1e-9 * np.ptp(self.x)).all())
+
+    def _merged(self, most: int) -> "Marks":
+        """Merge bars side by side; the base and the height are the farthest of each group."""
+        n = self.x.size
+        first = np.unique(np.linspace(0, n, most + 1).astype(np.int64)[:-1])
+        low, high = np.fmin(self.y, self.y_to), np.fmax(self.y, self.y_to)
+        return replace(
+            self,
+            x=self.x[first],
+            y=np.fmin.reduceat(low, first),
+            x_to=self.x_to[np.append(first[1:], n) - 1],
+            y_to=np.fmax.reduceat(high, first),
+            colours=self.colours[:1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +183,8 @@ class Chart:
         Its entries; without data.
     texts : tuple of (float, float, str)
         Texts within the chart, at shares of its width and height.
+    title : str
+        Title of the panel.
     """
 
     marks: tuple[Marks, ...]
@@ -149,6 +192,7 @@ class Chart:
     y: Scale
     legend: tuple[Marks, ...] = ()
     texts: tuple[tuple[float, float, str], ...] = ()
+    title: str = ""
 
     @property
     def n_points(self) -> int:

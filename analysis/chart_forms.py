@@ -1,11 +1,14 @@
 """Charts on a page: as static SVG, and as data for a browser."""
 
+import io
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
+from matplotlib.image import imsave
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.chart import Chart, Marks, Scale
@@ -13,6 +16,7 @@ from workloadkit.analysis.formats import printable
 from workloadkit.analysis.style import SIZE, THEME
 
 _WIDTH, _HEIGHT = (72 * inches for inches in SIZE)
+_LEAST = 130  # height of a panel of a wide figure
 _LETTER, _LINE = 5.6, 13.0  # width and height of a character of 10 px
 _DASHES = {"-": "", "--": ' stroke-dasharray="6 3"', ":": ' stroke-dasharray="2 2"'}
 
@@ -28,8 +32,9 @@ class _Frame:
         last = chart.x.ticks[-1] if chart.x.ticks else (0.0, "")
         share = float(_shares(chart.x, last[0])) if chart.x.ticks else 0.0
         self.right -= max(0.0, _LETTER * len(last[1]) / 2 - (1 - share) * (right - self.left))
-        self.legend = list(_rows(chart.legend, right - self.left))
-        self.top = top + 6 + _LINE * len(self.legend)
+        room = right - self.left - _LETTER * (len(chart.title) + 2)
+        self.legend = list(_rows(chart.legend, room))
+        self.top = top + 6 + _LINE * max(len(self.legend), bool(chart.title))
         self.bottom = bottom - 18 - (_LINE if chart.x.label else 0)
         self.chart = chart
 
@@ -77,7 +82,7 @@ def _rows(entries: Sequence[Marks], room: float) -> Iterator[list[tuple[float, M
         yield row
 
 
-def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str) -> str:
+def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str, wide: bool = False) -> str:
     """Return a figure as an SVG element in the colours of the page.
 
     Parameters
@@ -88,14 +93,18 @@ def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str) -> str:
         What a reader hears who does not see it; text, escaped here.
     name : str
         Prefix of the ids, unique in the page.
+    wide : bool
+        Whether the figure is as wide as the page, not as half of it.
     """
+    n_rows = max(len(panels), 1)
+    all_width = _WIDTH * (2 if wide else 1)
+    height = _HEIGHT / n_rows if not wide else max(_HEIGHT / n_rows, _LEAST)
     parts = [
-        f'<svg viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
+        f'<svg viewBox="0 0 {all_width:g} {n_rows * height:g}" role="img" '
         f'aria-label="{escape(printable(label))}" font-size="10">'
     ]
-    height = _HEIGHT / max(len(panels), 1)
     for i, row in enumerate(panels):
-        width = _WIDTH / len(row)
+        width = all_width / len(row)
         for j, chart in enumerate(row):
             labels = max(_labels_width(other[j]) for other in panels if j < len(other))
             edges = j * width, labels, (j + 1) * width, i * height, (i + 1) * height
@@ -113,9 +122,14 @@ def _panel(frame: _Frame, name: str) -> Iterator[str]:
         f'width="{width + 8:.1f}" height="{height + 8:.1f}"/></clipPath>'
         f'<g clip-path="url(#{name})" stroke-linejoin="round">'
     )
-    for marks in chart.marks:
-        yield from _SHAPES[marks.kind](frame, marks.reduced())
+    for i, marks in enumerate(chart.marks):
+        if marks.kind == "cells":
+            yield from _cells(frame, marks, f"{name}-{i}")
+        else:
+            yield from _SHAPES[marks.kind](frame, marks.reduced())
     yield "</g>"
+    if chart.title:
+        yield _text(frame.right, frame.top - 6, chart.title, "end", "var(--ink)")
     for x, y, text in chart.texts:
         at = frame.left + x * width, frame.bottom - y * height
         anchor = "middle" if x == 0.5 else "start"
@@ -237,7 +251,27 @@ def _bars(frame: _Frame, marks: Marks) -> Iterator[str]:
     x, x_to, y, y_to = frame.x(marks.x), frame.x(marks.x_to), frame.y(marks.y), frame.y(marks.y_to)
     ends = zip(x.tolist(), y.tolist(), x_to.tolist(), y_to.tolist(), strict=True)
     shapes = "".join(f"M{a:g} {b:g}H{c:g}V{d:g}H{a:g}z" for a, b, c, d in ends if b == b and d == d)
-    yield f'<path d="{shapes}" fill="{_colour(marks.colours[0])}"{_opacity(marks)}/>'
+    edge = ' stroke="var(--page)" stroke-width=".4"' if marks.outlined else ""
+    yield f'<path d="{shapes}" fill="{_colour(marks.colours[0])}"{edge}{_opacity(marks)}/>'
+
+
+def _cells(frame: _Frame, marks: Marks, name: str) -> Iterator[str]:
+    """Yield cells as an image that masks their colour, which is that of the page."""
+    (left, right), (low, high) = (
+        frame.x([*marks.x, *marks.x_to]),
+        frame.y([*marks.y, *marks.y_to]),
+    )
+    box = f'x="{left:g}" y="{high:g}" width="{right - left:g}" height="{low - high:g}"'
+    image = np.ones((*marks.shares.shape, 4))
+    image[..., 3] = marks.shares[::-1]
+    file = io.BytesIO()
+    imsave(file, image, format="png", metadata={"Software": ""})
+    address = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    yield (
+        f'<mask id="{name}"><image {box} href="{address}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated"/></mask>'
+        f'<rect {box} fill="{_colour(marks.colours[0])}" mask="url(#{name})"/>'
+    )
 
 
 def _polygon(frame: _Frame, marks: Marks) -> Iterator[str]:
@@ -287,6 +321,7 @@ def _panel_data(chart: Chart) -> dict[str, Any]:
         "marks": [_marks_data(marks.reduced()) for marks in chart.marks],
         "legend": [_marks_data(entry) for entry in chart.legend],
         "texts": chart.texts,
+        "title": chart.title,
     }
 
 
@@ -305,6 +340,12 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
 
 def _marks_data(marks: Marks) -> dict[str, Any]:
     columns = {n: getattr(marks, n) for n in ("x", "y", "x_to", "y_to", "sizes")}
+    percent = np.atleast_2d(np.round(99 * marks.shares).astype(np.int64))
+    more = {
+        "labels": marks.labels,
+        "outlined": marks.outlined,
+        "shares": ["".join(f"{cell:02d}" for cell in row) for row in percent.tolist() if row],
+    }
     return {
         "kind": marks.kind,
         "name": marks.name,
@@ -314,6 +355,7 @@ def _marks_data(marks: Marks) -> dict[str, Any]:
         "marker": marks.marker,
         "width": marks.width,
         **{name: _numbers(values) for name, values in columns.items() if values.size},
+        **{name: value for name, value in more.items() if value},
     }
 
 

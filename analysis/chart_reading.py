@@ -8,10 +8,12 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.category import StrCategoryFormatter
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle, StepPatch
 from matplotlib.text import Annotation
@@ -81,7 +83,9 @@ def _chart(ax: Axes) -> Chart:
     if legend is not None:
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
             entries.append(replace(_entry(handle), name=printable(text.get_text())))
-    return Chart(tuple(found), x, y, tuple(entries), tuple(_texts(ax)))
+    titles = (ax.get_title("left"), ax.get_title(), ax.get_title("right"))
+    title = printable(" ".join(filter(None, titles)))
+    return Chart(tuple(found), x, y, tuple(entries), tuple(_texts(ax)), title)
 
 
 def _flat(parts: Any) -> Iterator[Any]:
@@ -131,9 +135,18 @@ def _marks(artist: Any, ax: Axes) -> Iterator[Marks]:
         yield Marks("points", offsets[:, 0], offsets[:, 1], sizes=sizes, **look)
     elif isinstance(artist, PolyCollection):
         vertices = [np.vstack([path.vertices, [[np.nan, np.nan]]]) for path in artist.get_paths()]
-        if vertices:
+        if labels := style.labels_of(artist):
+            (x, y), (x_to, y_to) = (np.array([v[i] for v in vertices]).T for i in (0, 2))
+            look = _look(artist.get_facecolor())
+            yield Marks("bars", x, y, x_to, y_to, labels=labels, outlined=True, **look)
+        elif vertices:
             x, y = np.vstack(vertices).T
             yield Marks("polygon", x, y, **_look(artist.get_facecolor()))
+    elif isinstance(artist, AxesImage):
+        left, right, low, high = (np.array([end]) for end in artist.get_extent())
+        image = np.asarray(artist.get_array())  # one colour, of which the opacity is the share
+        look = _look(image[0, 0, :3])
+        yield Marks("cells", left, low, right, high, shares=image[..., 3], **look)
 
 
 def _look(colours: Any, alpha: float | None = None) -> dict[str, Any]:
@@ -162,6 +175,8 @@ def _of_line(line: Line2D, ax: Axes) -> Iterator[Marks]:
             at, to = (x[:1], x[-1:]) if of_x else (np.array([-np.inf]), np.array([np.inf]))
             low, up = (y[:1], y[-1:]) if of_y else (np.array([-np.inf]), np.array([np.inf]))
             yield Marks("segments", at, low, to, up, dash=dash, **look)
+        return
+    if line.get_marker() in ("|", "_"):  # the end of an interval, which is a segment
         return
     has_marker = line.get_marker() not in ("None", None, "", " ")
     if line.get_linestyle() in ("None", "", " "):
@@ -231,7 +246,8 @@ def _entry(handle: Any) -> Marks:
     if isinstance(handle, Patch):
         colour = handle.get_facecolor() if handle.get_fill() else handle.get_edgecolor()
         kind: Kind = "bars" if handle.get_fill() else "line"
-        return Marks(kind, empty, empty, dash=_dash(handle.get_linestyle()), **_look(colour))
+        line = "-" if handle.get_fill() else _dash(handle.get_linestyle())
+        return Marks(kind, empty, empty, dash=line, **_look(colour))
     if isinstance(handle, LineCollection):
         return Marks("line", empty, empty, **_look(handle.get_colors()))
     return Marks("points", empty, empty, **_look(handle.get_facecolor()))
@@ -273,9 +289,8 @@ def _scale(axis: Any) -> Scale:
 
 def _form(formatter: Any) -> str:
     """Return how values are written; matplotlib writes given labels by a partial function."""
-    if isinstance(getattr(formatter, "func", None), partial) or isinstance(
-        formatter, FixedFormatter
-    ):
+    given = isinstance(formatter, FixedFormatter | StrCategoryFormatter)
+    if given or isinstance(getattr(formatter, "func", None), partial):
         return "names"
     return str(getattr(formatter, "form", "number"))
 

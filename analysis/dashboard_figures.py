@@ -53,6 +53,7 @@ def load_figure(seen: Trace) -> Figure:
         plot_load_and_queue if machine else plot_unscaled_load_and_queue,
         alt=f"Mean {what} by {each}: {number(float(peak.mean()))}, at most "
         f"{number(float(peak.max()))}" + (" of the machine." if machine else " processors."),
+        wide=True,
     )
 
 

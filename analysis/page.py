@@ -73,6 +73,11 @@ class Report(Displayed):
         return self.source.name
 
     @property
+    def about(self) -> str:
+        """What the page is about, above its title."""
+        return self.kind
+
+    @property
     def title(self) -> str:
         """Title of the page: the name of the log, or that it is the built-in sample."""
         return f"The built-in sample ({self.name})" if is_sample(self.source) else self.name
@@ -322,7 +327,8 @@ def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
     panels = charts_of(figure.plot, figure.data)
     left = sum(marks.x.size > MOST_POINTS for row in panels for c in row for marks in c.marks)
     note = f"At most {MOST_POINTS:,} points of a series are drawn." if left else ""
-    return svg_of(panels, name=name, label=f"{figure.title}. {shows}"), data_of(panels), note
+    label = f"{figure.title}. {shows}"
+    return svg_of(panels, name=name, label=label, wide=figure.wide), data_of(panels), note
 
 
 def chart_script() -> tuple[str, str]:

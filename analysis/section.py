@@ -69,6 +69,8 @@ class Table:
         Whether cells hold words (aligned left) instead of numbers.
     folded : bool, default False
         Whether the page shows the table collapsed.
+    first : str, default ""
+        Title of the names of the rows.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Table:
     shown: pd.DataFrame
     words: bool = False
     folded: bool = False
+    first: str = ""
 
     @property
     def sortable(self) -> bool:
@@ -134,6 +137,8 @@ class Figure:
         ``plot(data, ax=None) -> Axes``.
     alt : str, default ""
         What the figure shows, for readers who do not see it; by default the finding of its section.
+    wide : bool, default False
+        Whether it needs the full width of a page.
     """
 
     name: str
@@ -142,6 +147,7 @@ class Figure:
     data: pd.DataFrame
     plot: Callable[..., Axes]
     alt: str = ""
+    wide: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return title, caption and the columns of the data, as plain Python values."""

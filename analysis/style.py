@@ -8,13 +8,12 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from cycler import cycler
 from matplotlib import dates as mdates
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -29,7 +28,6 @@ from matplotlib.ticker import (
 
 from workloadkit.analysis.formats import duration, printable
 from workloadkit.errors import ParameterError
-from workloadkit.io.files import writing
 
 INK, MUTED, GRID = "#1f252b", "#59636e", "#d8dce1"
 BLUE, ORANGE, GREEN, PALE = "#2a6db5", "#c4570f", "#2e8555", "#a8c6e6"
@@ -56,7 +54,6 @@ LONGEST_LABEL, _LONGEST_TITLE = 32, 100  # characters of foreign names
 
 #: Inches of a figure: about the width of a phone, so that text keeps its size there.
 SIZE = (5.6, 3.1)
-#: about the width of a phone, so that text keeps its size there
 
 _SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -64,6 +61,7 @@ _SETTINGS: dict[Any, Any] = {
     "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": MUTED,
+    "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, MUTED]),
     "axes.linewidth": 0.6,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -152,34 +150,10 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     return text.getvalue()
 
 
-def save_figure(
-    plot: Callable[..., Any],
-    path: str | PathLike[str],
-    *,
-    title: str = "",
-    size: tuple[float, float] = (8, 4),
-) -> None:
-    """Draw a figure into a file, whole or not at all.
-
-    Parameters
-    ----------
-    plot : callable
-        ``plot(ax=ax)``.
-    path : path
-        Ends in .svg, .png or .pdf.
-    title : str, optional
-        Title above the figure.
-    size : tuple of float, default (8, 4)
-        Width and height of the figure. [inch]
-
-    Raises
-    ------
-    ParameterError
-        If the suffix of the file is another format.
-    """
-    form = Path(path).suffix.lower().lstrip(".")
-    if form not in ("svg", "png", "pdf"):
-        raise ParameterError(f"{path}: a figure is written as .svg, .png or .pdf")
+def rendered(
+    plot: Callable[..., Any], form: str, *, title: str = "", size: tuple[float, float] = (8, 4)
+) -> bytes:
+    """Draw a figure as svg, png or pdf, see `save_figure`: the same bytes for the same data."""
     content = io.BytesIO()
     with theme(salt=title):
         figure = Figure(figsize=size)
@@ -188,8 +162,7 @@ def save_figure(
         metadata = _NO_DATE[form]
         with _any_text(figure):
             figure.savefig(content, format=form, dpi=150, facecolor="white", metadata=metadata)
-    with writing(path) as stream:
-        stream.write(content.getvalue())
+    return content.getvalue()
 
 
 class _Form(FuncFormatter):
@@ -299,6 +272,17 @@ def label(name: str) -> str:
     ('chemistry', False)
     """
     return f"\N{ZERO WIDTH SPACE}{name}" if name.startswith("_") else name
+
+
+def label_each(artist: Any, labels: Sequence[str]) -> None:
+    """Say what each rectangle of a PolyCollection is; pages show it under the mouse."""
+    artist.labels_of_each = tuple(printable(text, _LONGEST_TITLE) for text in labels)
+
+
+def labels_of(artist: Any) -> tuple[str, ...]:
+    """Return the labels of `label_each`; none if they are not given."""
+    found: tuple[str, ...] = getattr(artist, "labels_of_each", ())
+    return found
 
 
 def legend_above(ax: Axes) -> None:

@@ -1,11 +1,14 @@
 """Report on two logs: what changed from the first to the second."""
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from workloadkit.analysis.formats import count, day, duration, number, share, signed_share, upper
 from workloadkit.analysis.logs.changes import (
@@ -26,15 +29,18 @@ from workloadkit.analysis.logs.comparison import (
 )
 from workloadkit.analysis.logs.distributions import DISTRIBUTIONS, plot_overlaid
 from workloadkit.analysis.page import Progress, Report, each_named
+from workloadkit.analysis.schedules.gantt_charts import MOST_BARS, plot_schedule
+from workloadkit.analysis.schedules.measures import queue_length
 from workloadkit.analysis.section import Columns, Figure, Section, Table, in_words_of, shown
 from workloadkit.clock import DAY, Clock
 from workloadkit.distinct import distinct
-from workloadkit.errors import ParameterError, WorkloadError, plural
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import provenance
 from workloadkit.select.parser import limit_of
 from workloadkit.settings import Compare
 from workloadkit.settings.setting import takes
+from workloadkit.simulation import Schedule, simulate
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import in_known_unit
 
@@ -174,6 +180,7 @@ def compare_two(
     if options.profile != "research":
         parts += [changes_section(names, measured), groups_section(names, measured)]
     parts.append(_distributions(found))
+    parts.append(_schedules(logs))
     if options.profile != "operations":
         parts.append(_measures(found))
     parts[0] = replace(parts[0], parameters=options.recorded)
@@ -244,6 +251,37 @@ def _overview(names: list[str], logs: list[MeasuredLog]) -> Section:
         values,
         (Table("logs", caption, table, table),),
     )
+
+
+def _schedules(logs: Mapping[str, Trace]) -> Section:
+    """Draw the recorded schedule of each log in its busiest week."""
+    figures: list[Figure] = []
+    notes, longest = [], []
+    for place, (name, log) in enumerate(logs.items(), 1):
+        try:
+            if not (log.ran & (log.column("wait") >= 0)).any():
+                raise WorkloadError("waits are unknown")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", WorkloadWarning)  # the log's, not this report's
+                schedule = simulate(log, "recorded", oversize="drop")
+        except WorkloadError as error:
+            notes.append(f"{name} is not drawn: {error}.")
+            continue
+        longest.append(f"{name}: {int(queue_length(schedule)['waiting'].max()):,}")
+        caption = (
+            "The week with the longest queue: processors (the lowest free ones are assumed), "
+            f"waiting jobs and utilization. Of more than {MOST_BARS:,} jobs, the share of the "
+            "time in which processors are in use is drawn."
+        )
+        plot = partial(_plot_schedule, schedule)
+        data = pd.DataFrame()
+        figures.append(Figure(f"schedule-{place}", name, caption, data, plot, caption, wide=True))
+    finding = f"The longest queue in jobs: {'; '.join(longest)}." if longest else ""
+    return Section("schedules", "Schedules", finding, tuple(notes), figures=tuple(figures))
+
+
+def _plot_schedule(schedule: Schedule, data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    return plot_schedule(schedule, ax)[0]
 
 
 def _distributions(found: LogComparison) -> Section:

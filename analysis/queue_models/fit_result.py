@@ -194,9 +194,15 @@ class FittedQueueingModel(AnalysisResult):
         ax.set_xlabel("mean wait [h], with 95 % interval")
         return ax
 
+    @property
+    def tests(self) -> pd.DataFrame:
+        """The assumptions: by name, the columns of `TestedAssumption`, and `violated`."""
+        rows = [{**test._asdict(), "violated": test.violated} for test in self.assumptions]
+        return pd.DataFrame(rows).set_index("name")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the contents as plain Python values."""
-        tests = [{**test._asdict(), "violated": test.violated} for test in self.assumptions]
+        tests = self.tests.reset_index().to_dict("records")
         rows = [{"of": name, **row} for name, row in self.predictions.to_dict("index").items()]
         return plain({
             "log": self.log, "procs": self.procs, "model": self.model, "accepted": self.accepted,

@@ -14,7 +14,9 @@ from matplotlib.axes import Axes
 from workloadkit import __version__
 from workloadkit.analysis.reproduction.logs import Log
 from workloadkit.analysis.reproduction.study import VERDICTS, Drawing, Kind, Reading, Result, Study
+from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.display import Displayed, plot_counts
+from workloadkit.errors import plural
 from workloadkit.provenance import plain
 
 
@@ -121,6 +123,46 @@ class Findings(Displayed):
         )
         return "\n\n".join(part for part in parts if part) + "\n"
 
+    def to_html(self) -> str:
+        """Return the results as a self-contained HTML page, with figures that answer the mouse."""
+        from workloadkit.analysis.result_page import ResultPage
+
+        title, _, text = self.study.text.strip().partition("\n")
+        found = Counter(result.verdict for result in self.results)
+        verdicts = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
+        claims = [(*shown(r), r.claim.place, _note(r)) for r in self.results]
+        drawn = tuple(
+            Figure(each.name, each.title, "", each.data, each.plot, wide=True)
+            for each in self.drawings
+        )
+        axes = ("axis", "words of the source", "chosen", "meaning")
+        logs = ("log", "version published", "version available", "SHA-256")
+        sections = (
+            Section(
+                "scorecard",
+                "Scorecard",
+                f"Of {plural(len(self.results), 'claim')}: {verdicts}.",
+                tuple(" ".join(part.split()) for part in text.strip().split("\n\n") if part),
+                tables=(
+                    _words("main", "The main claims.", SHOWN, map(shown, self.main)),
+                    _words("verdicts", "Claims by verdict.", ("", *VERDICTS), self.count_rows()),
+                ),
+            ),
+            Section("figures", "Figures", figures=drawn),
+            Section("open", "What the source leaves open", tables=(
+                _words("axes", "Readings of the source.", axes, self._axis_rows()),)),
+            Section("claims", "Claims", tables=(
+                _words("claims", "All claims.", (*SHOWN, "place", "note"), claims),)),
+            Section("inputs", "Inputs", tables=(
+                _words("logs", "The logs.", logs, self._log_rows()),)),
+        )  # fmt: skip
+        filled = (x for x in sections if x.figures or any(len(t.data) for t in x.tables))
+        made_by = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
+        lead = (("Source", f"{self.study.source}."), ("Made by", f"{made_by}."))
+        return ResultPage(
+            self, tuple(filled), title.removesuffix("."), f"Study {self.study.name}", lead
+        ).to_html()
+
     def _axis_rows(self) -> list[tuple[str, ...]]:
         taken = ((axis, self.reading[axis.name]) for axis in self.study.axes)
         return [(axis.name, axis.words, name, axis.options[name]) for axis, name in taken]
@@ -137,6 +179,14 @@ class Findings(Displayed):
             (kind, *(f"{of_kind[verdict]}" for verdict in VERDICTS))
             for kind, of_kind in self.counts.items()
         ]
+
+
+def _words(
+    name: str, caption: str, headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> Table:
+    """Return a table of words for a page; its first column names the rows."""
+    data = pd.DataFrame(list(rows), columns=list(headings)).set_index(headings[0])
+    return Table(name, caption, data, data.astype(object), first=headings[0])
 
 
 def scorecard(found: Sequence[Findings], title: str) -> str:

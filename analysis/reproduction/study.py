@@ -327,7 +327,7 @@ class Drawing:
         """Write the figure to a folder as SVG and PNG; return the files."""
         from functools import partial
 
-        from workloadkit.analysis.style import save_figure
+        from workloadkit.analysis.result_page import save_figure
 
         files = [folder / f"{self.name}.{form}" for form in ("svg", "png")]
         for file in files:

@@ -3,13 +3,16 @@ from .comparison import compare_schedules as compare_schedules
 from .comparison_plots import plot_differences as plot_differences
 from .comparison_plots import plot_distributions as plot_distributions
 from .comparison_plots import plot_gantts as plot_gantts
+from .comparison_plots import plot_metasystem as plot_metasystem
 from .comparison_plots import plot_objective as plot_objective
 from .comparison_plots import plot_queue_lengths as plot_queue_lengths
+from .comparison_plots import plot_results as plot_results
 from .comparison_plots import plot_sweep as plot_sweep
 from .comparison_plots import plot_sweeps as plot_sweeps
 from .explained import steps_page as steps_page
 from .gantt_charts import gantt as gantt
 from .gantt_charts import plot_gantt as plot_gantt
+from .gantt_charts import plot_schedule as plot_schedule
 from .measures import busiest_week as busiest_week
 from .measures import by_run_class as by_run_class
 from .measures import by_size_class as by_size_class

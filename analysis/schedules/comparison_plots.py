@@ -1,5 +1,6 @@
 """Figures that compare schedules of the same jobs, and figures of sweeps over load."""
 
+from collections.abc import Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,18 @@ from workloadkit.analysis import style
 from workloadkit.analysis.distributions.marginals import cumulative_shares, plot_cumulative
 from workloadkit.analysis.formats import is_share, is_time, metric_title
 from workloadkit.analysis.schedules.gantt_charts import plot_gantt
-from workloadkit.analysis.schedules.measures import busiest_week, means_over_time, time_axis
+from workloadkit.analysis.schedules.measures import (
+    busiest_week,
+    means_over_time,
+    time_axis,
+    utilization_over_time,
+)
 from workloadkit.clock import equal_parts
 from workloadkit.errors import ParameterError, quoted
+from workloadkit.experiments.results import Results
 from workloadkit.experiments.sweep import SweepResults
+from workloadkit.metasystem import MetaSchedule
+from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.schedule.measures import QUANTITIES
 
 if TYPE_CHECKING:
@@ -43,17 +52,18 @@ def plot_distributions(
     return plot_cumulative(cumulative_shares(values), ax, times=times, label=label)
 
 
-def plot_queue_lengths(comparison: "Comparison", ax: Axes | None = None) -> Axes:
+def plot_queue_lengths(
+    comparison: "Comparison | Mapping[str, Schedule]", ax: Axes | None = None
+) -> Axes:
     """Draw the number of waiting jobs over time under each schedule, as means of intervals."""
     ax = style.current_axes(ax)
-    schedules = list(comparison.schedules.values())
+    named = comparison if isinstance(comparison, Mapping) else comparison.schedules
+    schedules = list(named.values())
     begin = min(float(s.workload.submit[0]) for s in schedules)
     until = max(max(float(s.end.max()) for s in schedules), begin + 1)
     edges = equal_parts(begin, until, _MOST_POINTS)
     when = time_axis(ax, schedules[0], begin, until)
-    for (name, schedule), line in zip(
-        comparison.schedules.items(), cycle(style.LINES), strict=False
-    ):
+    for (name, schedule), line in zip(named.items(), cycle(style.LINES), strict=False):
         ax.stairs(means_over_time(schedule, edges), when(edges), baseline=None, label=name, **line)
     ax.set_xlim(*when(edges[[0, -1]]))
     ax.set_ylim(bottom=0)
@@ -271,3 +281,65 @@ def plot_sweeps(sweep: SweepResults, ax: Axes | None = None) -> list[Axes]:
         if i and (legend := panel.get_legend()):
             legend.remove()
     return panels
+
+
+_MOST_IN_A_ROW = 3  # panels
+
+
+def plot_results(results: Results, ax: Axes | None = None) -> list[Axes]:
+    """Draw the means of all metrics of an experiment, with their intervals.
+
+    Parameters
+    ----------
+    results : Results
+    ax : Axes, optional
+        Axes to replace by the panels. Default: the current Axes.
+
+    Returns
+    -------
+    list of Axes
+        One per metric.
+    """
+    rows = -(-len(results.metrics) // _MOST_IN_A_ROW)
+    panels = style.panels(style.current_axes(ax), len(results.metrics), rows=rows)
+    for panel, metric in zip(panels, results.metrics, strict=True):
+        results.plot(panel, metric=metric)
+        (style.share_axis if is_share(metric) else style.count_axis)(panel.yaxis)
+        if legend := panel.get_legend():
+            legend.remove()
+    style.legend_above(panels[0])
+    return panels
+
+
+def schedules_of_sites(found: MetaSchedule) -> dict[str, Schedule]:
+    """Return the schedule of each site of a metasystem that ran jobs, by its name."""
+    logs = {site.site.name: found.trace(site.site.name) for site in found.prepared.sites}
+    return {name: simulate(log, "recorded") for name, log in logs.items() if log.n_jobs}
+
+
+def plot_metasystem(found: MetaSchedule, ax: Axes | None = None) -> list[Axes]:
+    """Draw queue and utilization of each site of a metasystem, one above the other.
+
+    Parameters
+    ----------
+    found : MetaSchedule
+    ax : Axes, optional
+        Axes to replace by the panels. Default: the current Axes.
+
+    Returns
+    -------
+    list of Axes
+    """
+    sites = schedules_of_sites(found)
+    queue, load = style.panels(style.current_axes(ax), 2, rows=2)
+    plot_queue_lengths(sites, queue)
+    for schedule, line in zip(sites.values(), cycle(style.LINES), strict=False):
+        data = utilization_over_time(schedule)
+        edges = np.append(data["begin"], data["end"].iloc[-1])
+        when = time_axis(load, schedule, edges[0], edges[-1])
+        load.stairs(data["utilization"], when(edges), baseline=None, **line)
+    load.set_xlim(queue.get_xlim())
+    load.set_ylim(bottom=0)
+    load.set_ylabel("utilization")
+    style.share_axis(load.yaxis)
+    return [queue, load]

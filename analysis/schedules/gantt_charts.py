@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,15 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.schedules.measures import time_axis, window_of
+from workloadkit.analysis.formats import duration
+from workloadkit.analysis.schedules.measures import (
+    busiest_week,
+    plot_queue_length,
+    time_axis,
+    utilization_over_time,
+    window_of,
+)
+from workloadkit.clock import equal_parts
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
@@ -22,9 +31,12 @@ _KEYS = {"started immediately": style.BLUE, "waited": style.ORANGE}  # colours o
 
 When = Callable[[NDArray], NDArray]  # from times of the log to places on the axis
 
+#: Bars in a chart; of more, the shares in use are drawn.
+MOST_BARS = 2000
+
 _MOST_LINES = 200  # between nodes
-_MOST_BARS = 2000  # in a chart; of more, the shares in use are drawn
-_CELLS = (150, 600)  # of these shares: processors, time
+_INTERVALS = 168  # of the load: hours of a week
+_CELLS = (60, 360)  # of these shares: processors, time
 
 
 def gantt(
@@ -150,7 +162,7 @@ def plot_gantt(
     bars = gantt(schedule, begin=begin, until=until)
     when = time_axis(ax, schedule, begin, until)
     top = max(schedule.machine, int((bars["first"] + bars["procs"]).max()) if len(bars) else 0)
-    dense = len(bars) > _MOST_BARS
+    dense = len(bars) > MOST_BARS
     if dense:
         _draw_shares(ax, bars, when, (begin, until), top)
     else:
@@ -171,18 +183,72 @@ def plot_gantt(
     return ax
 
 
+def plot_schedule(
+    schedule: Schedule | Trace,
+    ax: Axes | None = None,
+    *,
+    begin: float | None = None,
+    until: float | None = None,
+) -> list[Axes]:
+    """Draw a schedule: its Gantt chart, its queue and its utilization, one above the other.
+
+    Parameters
+    ----------
+    schedule : Schedule or Trace
+        Of a log, its recorded schedule.
+    ax : Axes, optional
+        Axes to replace by the panels. Default: the current Axes.
+    begin, until : float, optional
+        The interval to show; by default the week around the longest queue. [s]
+
+    Returns
+    -------
+    list of Axes
+    """
+    schedule = _recorded(schedule)
+    week = busiest_week(schedule)
+    begin, until = week[0] if begin is None else begin, week[1] if until is None else until
+    axes = style.panels(style.current_axes(ax), 3, rows=3)
+    plot_gantt(schedule, axes[0], begin=begin, until=until)
+    plot_queue_length(schedule, axes[1], begin=begin, until=until)
+    edges = equal_parts(begin, until, _INTERVALS)
+    used = utilization_over_time(schedule, edges=edges)["utilization"]
+    when = time_axis(axes[2], schedule, begin, until)
+    axes[2].stairs(used, when(edges), color=style.PALE, fill=True, label="processors in use")
+    axes[2].set_ylim(0, max(1.0, float(used.max())))
+    axes[2].set_ylabel("utilization")
+    style.share_axis(axes[2].yaxis)
+    for panel in axes[:-1]:
+        panel.set_xlabel("")
+    for panel in axes[1:]:
+        panel.set_xlim(axes[0].get_xlim())
+    return axes
+
+
 def _draw_bars(ax: Axes, bars: pd.DataFrame, when: When) -> None:
     """Draw a rectangle for each range of processors of a job."""
-    left, right = when(bars["start"].to_numpy()), when(bars["end"].to_numpy())
-    low = bars["first"].to_numpy()
-    high = low + bars["procs"].to_numpy()
-    x, y = np.stack([left, right, right, left], axis=1), np.stack([low, low, high, high], axis=1)
-    colours = np.where(bars["wait"].to_numpy() > 0, style.ORANGE, style.BLUE)
-    ax.add_collection(
-        PolyCollection(
-            list(np.stack([x, y], axis=2)), facecolors=colours, edgecolors="white", linewidths=0.3
+    waited = bars["wait"].to_numpy() > 0
+    for (name, colour), these in zip(_KEYS.items(), (~waited, waited), strict=True):
+        some = bars[these]
+        if some.empty:
+            continue
+        left, right = when(some["start"].to_numpy()), when(some["end"].to_numpy())
+        low = some["first"].to_numpy()
+        high = low + some["procs"].to_numpy()
+        x, y = (np.stack(ends, axis=1) for ends in ((left, left, right, right), (low, high) * 2))
+        y[:, 2:] = y[:, [1, 0]]
+        drawn = PolyCollection(
+            list(np.stack([x, y], axis=2)), facecolors=colour, edgecolors="white", linewidths=0.3
         )
-    )
+        drawn.set_label(name)
+        style.label_each(drawn, [_of_bar(bar) for bar in some.itertuples()])
+        ax.add_collection(drawn)
+
+
+def _of_bar(bar: Any) -> str:
+    wait = f"waited {duration(bar.wait)}" if bar.wait > 0 else "did not wait"
+    procs = plural(bar.procs, "processor")
+    return f"job {bar.job}, {procs}, {wait}, ran {duration(bar.end - bar.start)}"
 
 
 def _draw_shares(
@@ -193,7 +259,8 @@ def _draw_shares(
     image = np.broadcast_to(to_rgba(style.BLUE), (*shares.shape, 4)).copy()
     image[..., 3] = shares
     left, right = when(np.array(interval))
-    ax.imshow(image, extent=(left, right, 0, top), origin="lower", aspect="auto")
+    drawn = ax.imshow(image, extent=(left, right, 0, top), origin="lower", aspect="auto")
+    drawn.set_label("in use")
 
 
 def busy_shares(

@@ -201,14 +201,30 @@ def busiest_week(schedule: Schedule) -> tuple[float, float]:
     return begin, min(begin + WEEK, last)
 
 
-def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
+def plot_queue_length(
+    schedule: Schedule,
+    ax: Axes | None = None,
+    *,
+    begin: float | None = None,
+    until: float | None = None,
+) -> Axes:
     """Draw the number of waiting jobs over time.
 
     If it changes too often for a figure, the mean and maximum of each interval are drawn.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    begin, until : float, optional
+        The interval to show; by default the whole schedule. [s]
     """
     ax = style.current_axes(ax)
     queue = queue_length(schedule)
     time, waiting = queue["time"].to_numpy(), queue["waiting"].to_numpy()
+    begin, until = window_of(schedule, begin, until)
+    first = max(int(np.searchsorted(time, begin, side="right")) - 1, 0)
+    last = int(np.searchsorted(time, until, side="left")) + 1
+    time, waiting = time[first:last], waiting[first:last]
     when = time_axis(ax, schedule, time[0], time[-1])
     if time.size <= _MOST_STEPS:
         ax.step(when(time), waiting, where="post", color=style.BLUE, label="waiting jobs")
@@ -226,7 +242,7 @@ def plot_queue_length(schedule: Schedule, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
         style.legend_above(ax)
     ax.set_ylim(0, None if waiting.any() else 1)
-    ax.set_xlim(*when(np.array(window_of(schedule))))
+    ax.set_xlim(*when(np.array([begin, until])))
     if not waiting.any():
         ax.text(0.5, 0.5, "no waiting jobs", transform=ax.transAxes, ha="center", color=style.MUTED)
     ax.set_ylabel("waiting jobs")

@@ -31,6 +31,7 @@
     link.href = address;
     link.click();
   };
+  const cells = marks => marks.shares[0].length / 2, share = (marks, i, j) => marks.shares[i].slice(2 * j, 2 * j + 2) / 99;
   const dashes = {"-": [], "--": [6, 3], ":": [2, 2]};
   // Draws the marks of a panel on the canvas of uPlot, which has the axes, the scales and the cursor.
   const paint = (u, panel, hidden) => {
@@ -66,17 +67,29 @@
       ctx.strokeStyle = ctx.fillStyle = colour(marks.colours[0]);
       ctx.lineWidth = marks.width * ratio;
       ctx.setLineDash(dashes[marks.dash].map(part => part * ratio));
+      if (marks.outlined) [ctx.strokeStyle, ctx.lineWidth] = [css("--page"), ratio * 0.4];
       if (marks.kind === "line" || marks.kind === "steps") {
         path(marks, marks.kind === "steps");
         ctx.stroke();
         if (marks.marker) dots(marks);
       } else if (marks.kind === "points") dots(marks, marks.sizes);
       else if (marks.kind === "polygon") { path(marks); ctx.fill(); }
+      else if (marks.kind === "cells") {
+        const [a, b, c, d] = [x(marks.x[0]), y(marks.y[0]), x(marks.x_to[0]), y(marks.y_to[0])];
+        const across = i => Math.round(a + (c - a) * i / cells(marks)), up = i => Math.round(b + (d - b) * i / marks.shares.length);
+        marks.shares.forEach((row, i) => {
+          for (let j = 0; j < cells(marks); j++) {
+            ctx.globalAlpha = share(marks, i, j);
+            ctx.fillRect(across(j), up(i + 1), across(j + 1) - across(j), up(i) - up(i + 1));
+          }
+        });
+      }
       else marks.x.forEach((value, i) => {
         const ends = [x(value, left), y(marks.y[i], bottom), x(marks.x_to[i], right), y(marks.y_to[i], top)];
         if (marks.kind === "bars") {
           const [a, b] = [Math.round(ends[0]), Math.round(ends[2])]; // no seams between neighbours
           ctx.fillRect(a, ends[1], b - a || 1, ends[3] - ends[1]);
+          if (marks.outlined) ctx.strokeRect(a, ends[1], b - a || 1, ends[3] - ends[1]);
           return;
         }
         ctx.strokeStyle = colour(marks.colours[i % marks.colours.length]);
@@ -95,28 +108,37 @@
     }
     ctx.restore();
   };
-  // Values next to a place: of each mark, the point nearest to it.
+  // Values next to a place: of each mark, the point nearest to it. Marks with labels are hit or missed.
   const near = (panel, hidden, at, up) => {
     const found = [];
     const log = panel.x.log, gap = value => Math.abs(log ? Math.log(value / at) : value - at);
+    const within = (value, from, to) => value >= Math.min(from, to) && value <= Math.max(from, to);
     for (const marks of panel.marks) {
       if (!marks.x || hidden.has(marks.name) || marks.kind === "polygon") continue;
+      const name = marks.name ? marks.name + " " : "";
+      if (marks.kind === "cells") {
+        const part = (value, from, to, n) => Math.min(Math.floor((value - from) / (to - from) * n), n - 1);
+        const i = part(up, marks.y[0], marks.y_to[0], marks.shares.length), j = part(at, marks.x[0], marks.x_to[0], cells(marks));
+        if (i >= 0 && j >= 0) found.push(name + short(100 * share(marks, i, j), 2) + " %");
+        continue;
+      }
       let best = -1, least = Infinity;
       marks.x.forEach((value, i) => {
         if (value == null || marks.y[i] == null) return;
-        const to = marks.x_to ? marks.x_to[i] : value;
-        const inside = marks.kind === "bars" && at >= Math.min(value, to) && at <= Math.max(value, to);
+        const inside = marks.kind === "bars" && within(at, value, marks.x_to[i]);
+        if (marks.labels && !(inside && within(up, marks.y[i], marks.y_to[i]))) return;
         let far = inside ? 0 : marks.kind === "steps" && value > at ? Infinity : marks.kind === "bars" ? Infinity : gap(value);
-        if (far === 0 && marks.y_to) far = Math.abs((marks.y[i] + marks.y_to[i]) / 2 - up) * 1e-9;
+        if (far === 0 && marks.y_to && isFinite(up)) far = Math.abs((marks.y[i] + marks.y_to[i]) / 2 - up) * 1e-9;
         if (far < least) [best, least] = [i, far];
       });
       if (best < 0) continue;
+      if (marks.labels) { found.push(marks.labels[best]); continue; }
       const onNames = panel.y.form === "names" && marks.kind === "bars";
       const value = onNames ? marks.x_to[best] : marks.kind === "bars" ? marks.y_to[best] : marks.y[best];
       const where = onNames ? written(panel.y, (marks.y[best] + marks.y_to[best]) / 2) + " " : "";
-      found.push((marks.name ? marks.name + " " : "") + where + written(onNames ? panel.x : panel.y, value));
+      found.push(name + where + written(onNames ? panel.x : panel.y, value));
     }
-    return (panel.y.form === "names" ? "" : written(panel.x, at) + ": ") + found.slice(0, 8).join(", ");
+    return found.slice(0, 8);
   };
   const linear = axis => ({...axis, log: false, ticks: [], toggled: true});
   const logarithmic = (axis, panel) => {
@@ -124,7 +146,7 @@
     if (!values.length) return axis;
     return {...axis, log: true, toggled: true, range: [Math.min(...values), Math.max(...axis.range)], ticks: []};
   };
-  const show = (figure, panel, host, height, hidden, state, letters) => {
+  const show = (figure, panel, host, height, hidden, state, letters, linked) => {
     let axes = {x: panel.x, y: panel.y};
     if (state.flipped) axes.y = panel.y.log ? linear(panel.y) : logarithmic(panel.y, panel);
     const shown = {...panel, ...axes}, date = axes.x.form === "date", unit = date ? 86400 : 1;
@@ -170,12 +192,26 @@
       hooks: {
         draw: [u => paint(u, shown, hidden)],
         setCursor: [u => {
-          if (u.cursor.left >= 0) output.textContent = near(shown, hidden, u.posToVal(u.cursor.left, "x") / unit, u.posToVal(u.cursor.top, "y"));
+          if (u.cursor.left < 0) return;
+          const at = u.posToVal(u.cursor.left, "x"), found = near(shown, hidden, at / unit, u.posToVal(u.cursor.top, "y"));
+          for (const other of linked(u)) {
+            other.u.setCursor({left: other.u.valToPos(at, "x"), top: 1}, false);
+            found.push(...near({...other.panel, marks: other.panel.marks.filter(marks => !marks.labels && !marks.shares)}, hidden, at / unit, NaN));
+          }
+          output.textContent = (shown.y.form === "names" ? "" : written(shown.x, at / unit) + ": ") + found.join(", ");
+        }],
+        setScale: [(u, key) => {
+          if (key !== "x") return;
+          const {min, max} = u.scales.x;
+          for (const {u: other} of linked(u)) if (other.scales.x.min !== min || other.scales.x.max !== max) other.setScale("x", {min, max});
         }],
       },
     }, [[low, high], ends(axes.y)], host);
-    const xs = [...new Set(panel.marks.flatMap(marks => marks.kind === "polygon" ? [] : marks.x || []))].filter(value => value != null).sort((a, b) => a - b);
-    return {u, low, high, unit, xs, place: 0};
+    const named = panel.marks.filter(marks => marks.labels), middle = (from, to) => from.map((value, i) => (value + to[i]) / 2);
+    const stops = named.length
+      ? named.flatMap(marks => { const up = middle(marks.y, marks.y_to); return middle(marks.x, marks.x_to).map((value, i) => [value, up[i]]); })
+      : [...new Set(panel.marks.flatMap(marks => marks.kind === "polygon" ? [] : marks.x || []))].filter(value => value != null).map(value => [value]);
+    return {u, panel: shown, low, high, unit, stops: stops.sort((a, b) => a[0] - b[0]), place: 0};
   };
   const live = figure => {
     const source = figure.querySelector("script[type='application/json']"), svg = figure.querySelector("svg");
@@ -194,16 +230,24 @@
     const build = () => {
       charts.forEach(chart => chart.u.destroy());
       box.textContent = "";
-      const height = Math.max(120, box.clientWidth * 0.56 / rows.length);
+      const {width, height: whole} = svg.viewBox.baseVal, height = Math.max(140, box.clientWidth * whole / width / rows.length);
+      const linked = u => { // panels over the same time
+        const own = charts.find(chart => chart.u === u);
+        return own && rows.length > 1 ? charts.filter(chart => chart !== own && chart.low === own.low && chart.high === own.high) : [];
+      };
       charts = rows.flatMap(row => {
         const line = document.createElement("div");
-        line.style.cssText = `display:grid;grid-template-columns:repeat(${row.length},minmax(0,1fr))`;
+        const columns = Math.max(1, Math.min(row.length, Math.floor(box.clientWidth / 200)));
+        line.style.cssText = `display:grid;grid-template-columns:repeat(${columns},minmax(0,1fr))`;
         box.append(line);
         const hosts = row.map(() => line.appendChild(document.createElement("div")));
-        return row.map((panel, i) => show(figure, panel, hosts[i], height, hidden, state, letters(i)));
+        return row.map((panel, i) => {
+          if (panel.title) hosts[i].appendChild(document.createElement("p")).textContent = panel.title;
+          return show(figure, panel, hosts[i], height, hidden, state, letters(i), linked);
+        });
       });
     };
-    const entries = panels.flatMap(panel => panel.legend);
+    const entries = panels.flatMap(panel => panel.legend).filter((entry, i, all) => all.findIndex(one => one.name === entry.name) === i);
     for (const entry of entries) {
       const known = panels.some(panel => panel.marks.some(marks => marks.name === entry.name));
       const item = known ? button(entry.name, entry.name + ": show or hide", item => {
@@ -250,17 +294,18 @@
       button("CSV", "CSV of the figure: " + name, () => {
         const quoted = word => /[",\n]/.test(word) ? `"${String(word).replace(/"/g, '""')}"` : word ?? "";
         const lines = panels.flatMap((panel, p) => panel.marks.flatMap(marks => (marks.x || []).map((value, i) =>
-          [p + 1, marks.name, marks.kind, value, marks.y[i], marks.x_to?.[i], marks.y_to?.[i]].map(quoted).join(",") + "\n")));
-        download(name + ".csv", "data:text/csv;charset=utf-8," + encodeURIComponent("panel,series,mark,x,y,x_to,y_to\n" + lines.join("")));
+          [p + 1, marks.name, marks.kind, value, marks.y[i], marks.x_to?.[i], marks.y_to?.[i], marks.labels?.[i] ?? marks.shares?.join(" ")].map(quoted).join(",") + "\n")));
+        download(name + ".csv", "data:text/csv;charset=utf-8," + encodeURIComponent("panel,series,mark,x,y,x_to,y_to,label\n" + lines.join("")));
       }),
     );
     box.addEventListener("keydown", event => {
-      const chart = charts[0], {u, low, high, unit, xs} = chart;
-      const step = {ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10, Home: -xs.length, End: xs.length}[event.key];
-      const at = xs[chart.place] * unit;
-      if (step && xs.length) {
-        chart.place = Math.min(Math.max(chart.place + step, 0), xs.length - 1);
-        charts.forEach(({u, unit}) => u.setCursor({left: u.valToPos(xs[chart.place] * unit, "x"), top: 10}));
+      const chart = charts[0], {u, low, high, unit, stops} = chart;
+      const step = {ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10, Home: -stops.length, End: stops.length}[event.key];
+      const at = stops.length ? stops[chart.place][0] * unit : NaN;
+      if (step && stops.length) {
+        chart.place = Math.min(Math.max(chart.place + step, 0), stops.length - 1);
+        const [across, up] = stops[chart.place];
+        for (const {u, unit} of [...charts].reverse()) u.setCursor({left: u.valToPos(across * unit, "x"), top: up == null ? 10 : u.valToPos(up, "y")});
       } else if (event.key === "+" || event.key === "-") {
         const {min, max} = u.scales.x, by = event.key === "+" ? 0.5 : 2, middle = at >= min && at <= max ? at : (min + max) / 2;
         const ends = panels[0].x.log ? [middle * (min / middle) ** by, middle * (max / middle) ** by] : [middle - (middle - min) * by, middle + (max - middle) * by];

@@ -72,7 +72,7 @@
   });
   state.setAttribute("role", "status");
   document.querySelector("header").append(state);
-  document.querySelector("nav").prepend(whole);
+  document.querySelector("nav")?.prepend(whole);
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {

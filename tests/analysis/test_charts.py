@@ -12,6 +12,9 @@ from workloadkit.analysis import style
 from workloadkit.analysis.chart import MOST_POINTS, Chart, Marks, Scale
 from workloadkit.analysis.chart_forms import data_of, svg_of
 from workloadkit.analysis.chart_reading import charts_of
+from workloadkit.analysis.schedules import plot_gantt
+from workloadkit.simulation import simulate
+from workloadkit.trace import Trace
 
 
 def one(draw):
@@ -89,8 +92,47 @@ def test_a_long_series_is_reduced_and_keeps_its_extremes(kind):
     assert (np.diff(marks.x) > 0).all()
     if kind == "line":
         assert (marks.y.min(), marks.y.max()) == (-9, 9)
-    if kind == "bars":
-        assert (marks.x_to - marks.x == 1).all()
+    if kind == "bars":  # side by side: no gaps, as far as before, and as high
+        assert (marks.x[1:] == marks.x_to[:-1]).all()
+        assert (marks.x[0], marks.x_to[-1]) == (0, 123_456)
+        assert (marks.y.min(), marks.y_to.max()) == (-9, 9)
+
+
+def test_of_bars_with_gaps_the_largest_are_kept():
+    x, size = np.arange(9000.0), np.ones(9000)
+    size[[5, 8000]] = 3
+    marks = Marks("bars", x, 0 * x, x_to=x + size / 4, y_to=size).reduced()
+    assert marks.x.size == MOST_POINTS
+    assert {5.0, 8000.0} <= {*marks.x}
+
+
+def test_jobs_of_a_gantt_chart_are_bars_with_labels():
+    log = Trace.from_columns({"submit": [0, 1], "run": [60, 10], "procs": [3, 4]})
+    schedule = simulate(log, "fcfs", procs=4)
+    chart = one(lambda ax: plot_gantt(schedule, ax))
+    first, second = (marks for marks in chart.marks if marks.labels)
+    assert [first.name, second.name] == ["started immediately", "waited"]
+    assert first.labels == ("job 1, 3 processors, did not wait, ran 1 min",)
+    assert second.labels == ("job 2, 4 processors, waited 59 s, ran 10 s",)
+    ends = [(m.x[0], m.y[0], m.x_to[0], m.y_to[0]) for m in (first, second)]
+    assert ends == [(0, 0, 60, 3), (60, 0, 70, 4)]
+    assert {entry.name for entry in chart.legend} == {first.name, second.name}
+
+
+def test_densities_of_a_gantt_chart_keep_the_work():
+    n = 2500
+    columns = {"submit": np.arange(n), "run": np.full(n, 7), "procs": np.full(n, 2)}
+    schedule = simulate(Trace.from_columns(columns), "fcfs", procs=16)
+    chart = one(lambda ax: plot_gantt(schedule, ax))
+    [cells] = [marks for marks in chart.marks if marks.kind == "cells"]
+    area = (cells.x_to[0] - cells.x[0]) * (cells.y_to[0] - cells.y[0])
+    unit = (schedule.end.max() - schedule.start.min()) / (cells.x_to[0] - cells.x[0])
+    assert cells.shares.mean() * area * unit == pytest.approx(n * 14)
+    [[panel]] = json.loads(data_of([[chart]]))
+    rows = next(marks["shares"] for marks in panel["marks"] if "shares" in marks)
+    shown = np.array([[int(row[i : i + 2]) for i in range(0, len(row), 2)] for row in rows])
+    np.testing.assert_allclose(shown / 99, cells.shares, atol=0.006)
+    assert "data:image/png;base64," in svg_of([[chart]], label="x", name="x")
 
 
 def test_the_forms_are_well_formed_whatever_the_names():

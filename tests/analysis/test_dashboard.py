@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+import workloadkit as wk
+from tests.data import trace_path
 from workloadkit import Header, Trace
 from workloadkit.analysis import style
 from workloadkit.analysis.dashboard import dashboard
+from workloadkit.analysis.logs.archive import archive_measures
 
 DAY = 86400
 
@@ -103,3 +106,36 @@ def test_a_single_user_is_named(users, last):
 def test_what_is_not_shown_is_said(weeks):
     short = weeks.take(np.flatnonzero(weeks.column("submit") < 5 * DAY))
     assert "The week needs a log of 7 days or more." in dashboard(short, short, ()).missing
+
+
+def test_the_place_in_the_archive_is_that_of_its_measures():
+    name = "KTH-SP2-1996-2.1-cln"
+    log = wk.read_swf(trace_path(name))
+    own, others = archive_measures()[name], archive_measures().drop(columns=name)
+    places = dashboard(log, log, ()).places
+    measures = {
+        "Load and queue": ("load.utilization", "70 %"),
+        "The week": ("cycles.weekend_to_weekday", "41 %"),
+        "Waits": ("marginals.wait.p50", "5 min"),
+        "Who used it: CPU-hours by user": ("users.work_share_of_first_10", "57 %"),
+    }
+    assert list(places) == list(measures)
+    for title, (measure, value) in measures.items():
+        known = others.loc[measure].dropna()
+        rank = int((known < own[measure]).sum()) + 1
+        place = places[title]
+        assert place.text.endswith(f" {value}: rank {rank} of {known.size + 1} in the archive")
+        assert all(f"{other}: " in place.words for other in known.index)
+        assert sum(at < place.own for at, _ in place.dots) == rank - 1
+
+
+def test_small_logs_are_not_placed(weeks):
+    assert not dashboard(weeks, weeks, ()).places
+
+
+def test_what_is_without_a_result_is_said(weeks):
+    outcome = dashboard(weeks, weeks, ()).bars[1]
+    failed = {bar.name: bar.text for bar in outcome.bars}["failed"]
+    assert outcome.caption == (
+        f"Without a result (failed, timed out, out of memory, node failure): {failed}."
+    )

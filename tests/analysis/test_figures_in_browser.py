@@ -5,14 +5,20 @@ import os
 import re
 import shutil
 import subprocess
+from functools import partial
+from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from workloadkit import Header, analysis
 from workloadkit.analysis import style
 from workloadkit.analysis.page import Report
+from workloadkit.analysis.report import characterize
 from workloadkit.analysis.section import Figure, Section
+from workloadkit.simulation import simulate
 from workloadkit.trace import Trace
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -120,6 +126,114 @@ def test_mouse_keys_legend_and_logarithms(page, tmp_path):
     assert found["key"] == "1: load 2, jobs 10"
     assert [found[name] for name in ("zoomed", "back", "toggled")] == [True, True, True]
     assert (found["pressed"], found["log"]) == ("false", "true")
+
+
+SCHEDULE_PROBE = """
+<script>
+setTimeout(() => {
+  const figure = document.querySelector("figure"), output = figure.querySelector("output");
+  const [gantt, queue] = figure.querySelectorAll(".u-over"), box = figure.querySelector(".chart");
+  const ink = () => [...figure.querySelectorAll("canvas")].map(one => one.toDataURL());
+  const key = name => box.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
+  const found = {wide: document.documentElement.scrollWidth - innerWidth};
+  const point = (over, across, up) => {
+    const place = over.getBoundingClientRect();
+    const [clientX, clientY] = [place.left + across * place.width, place.top + up * place.height];
+    const at = () => ({bubbles: true, clientX, clientY});
+    over.dispatchEvent(new MouseEvent("mouseenter", at()));
+    over.dispatchEvent(new MouseEvent("mousemove", at()));
+  };
+  const steps = [
+    () => point(gantt, 0.2, 0.6),
+    () => { found.job = output.textContent; point(gantt, 0.2, 0.05); },
+    () => { found.free = output.textContent; point(queue, 0.75, 0.5); },
+    () => { found.queue = output.textContent; key("End"); },
+    () => { found.key = output.textContent; found.before = ink(); key("+"); },
+    () => {
+      const zoomed = ink();
+      found.zoomed = found.before.map((one, i) => one !== zoomed[i]);
+      delete found.before;
+      const written = document.createElement("pre");
+      written.id = "found";
+      written.textContent = JSON.stringify(found);
+      document.body.append(written);
+    },
+  ];
+  const next = () => { if (steps.length) { steps.shift()(); setTimeout(next, 100); } };
+  next();
+}, 800);
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def schedule_page(tmp_path_factory):
+    """A schedule of two jobs: the first runs at once, the second when it has ended."""
+    log = Trace.from_columns({"submit": [0, 10], "run": [60, 60], "procs": [3, 4]})
+    path = tmp_path_factory.mktemp("page") / "gantt.html"
+    draw = partial(analysis.schedules.plot_schedule, simulate(log, "fcfs", procs=4))
+    analysis.save_figure(draw, path, title="Two jobs")
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_schedule_shows_each_job_and_zooms_as_one(schedule_page, tmp_path):
+    text, console = run(
+        schedule_page.replace("</body>", SCHEDULE_PROBE + "</body>"),
+        *(tmp_path, "--dump-dom", "--window-size=390,900"),
+    )
+    assert not console
+    found = json.loads(re.search(r'<pre id="found">(.*?)</pre>', text)[1])
+    first = "job 1, 3 processors, did not wait, ran 1 min, waiting jobs 1, processors in use 75 %"
+    assert found["job"].endswith(f": {first}")
+    assert found["free"].endswith(": waiting jobs 1, processors in use 75 %")
+    assert found["queue"].endswith(": waiting jobs 0, processors in use 100 %")
+    assert "job 2, 4 processors, waited 50 s, ran 1 min" in found["key"]
+    assert found["zoomed"] == [True, True, True]
+    assert found["wide"] <= 0  # no scrolling to the side on a phone
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible(page, schedule_page, tmp_path, scheme):
+    axe = os.environ.get("WORKLOADKIT_AXE")
+    if axe is None:
+        pytest.skip("WORKLOADKIT_AXE does not name axe.min.js of the npm package axe-core")
+    script = Path(axe).read_text(encoding="utf-8").replace("</script", "<\\/script")
+    log = Trace.from_columns(
+        {"submit": np.arange(60) * 12_000, "wait": np.arange(60), "run": np.full(60, 900)}
+        | {"procs": np.full(60, 2), "user": np.arange(60) % 7, "status": np.arange(60) % 2},
+        header=Header(("; MaxProcs: 4",)),
+    )
+    report = characterize(log, profile="operations").to_html()
+    for i, made in enumerate((page, schedule_page, report)):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        text, _ = run(
+            made.replace("</body>", f"<script>{script}</script>{AXE_PROBE}</body>"),
+            *(folder, "--dump-dom", "--window-size=1400,9000", "--virtual-time-budget=20000"),
+            f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
+        )
+        found = json.loads(unescape(re.search(r'<pre id="found">(.*?)</pre>', text)[1]))
+        assert found["dark"] == (scheme == "dark")
+        assert not [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+
+
+AXE_PROBE = """
+<script>
+document.querySelectorAll("details").forEach(one => { one.open = true; });
+setTimeout(async () => {
+  const {violations} = await axe.run({resultTypes: ["violations"]});
+  const written = document.createElement("pre");
+  written.id = "found";
+  written.textContent = JSON.stringify({
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    violations: violations.map(one => ({
+      id: one.id, impact: one.impact, nodes: one.nodes.map(node => node.target.join(" ")),
+    })),
+  });
+  document.body.append(written);
+}, 800);
+</script>
+"""
 
 
 def test_without_script_the_picture_stands(page, tmp_path):

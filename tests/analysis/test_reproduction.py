@@ -418,7 +418,11 @@ def test_a_study_without_logs_draws_its_figures(tmp_path, monkeypatch):
     assert "Main claims" in done.output
     assert "reproduced" in done.output
     files = sorted(file.name for file in (tmp_path / "out").iterdir())
-    assert files == ["curve.csv", "curve.md", "figure-1.png", "figure-1.svg"]
+    assert files == ["curve.csv", "curve.html", "curve.md", "figure-1.png", "figure-1.svg"]
+    html = (tmp_path / "out" / "curve.html").read_text()
+    assert '<figure id="figure-figures-figure-1" class="wide">' in html
+    assert '"x":[0.0,1.0],"y":[2.0,3.0]' in html
+    assert "Of 1 claim: 1 reproduced, 0 contradicted" in html
     page = (tmp_path / "out" / "curve.md").read_text()
     assert "![A curve](figure-1.svg)" in page
     assert "SHA-256" not in page
@@ -593,7 +597,7 @@ def test_several_studies_end_with_a_scorecard(command):
     assert done.exit_code == 0, done.output
     files = {file.name for file in out.iterdir()}
     assert files == {
-        f"{name}.{kind}" for name in ("s-sizes", "s-shapes") for kind in ("csv", "md")
+        f"{name}.{kind}" for name in ("s-sizes", "s-shapes") for kind in ("csv", "html", "md")
     } | {"s.md"}
     page = (out / "s.md").read_text()
     assert "| s-sizes | 3 | 2 | 0 | 1 |" in page

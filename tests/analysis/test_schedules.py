@@ -185,9 +185,9 @@ def test_other_logs_count_from_second_0_in_a_unit_that_fits(ax, run, unit, secon
 def test_the_gantt_chart_has_a_bar_for_each_row(ax):
     small = simulate([(1, 0, 10, 8), (2, 1, 10, 8)])
     analysis.schedules.plot_gantt(small, ax)
-    (bars,) = ax.collections
-    assert len(bars.get_paths()) == len(analysis.schedules.gantt(small))
-    colours = {tuple(colour) for colour in bars.get_facecolors()}
+    drawn = [path for bars in ax.collections for path in bars.get_paths()]
+    assert len(drawn) == len(analysis.schedules.gantt(small))
+    colours = {tuple(colour) for bars in ax.collections for colour in bars.get_facecolors()}
     assert len(colours) == 2  # one that started at once, one that waited
 
 
@@ -196,8 +196,8 @@ def test_jobs_that_waited_have_the_colour_that_the_legend_says(ax):
     legend = ax.get_legend()
     names = [text.get_text() for text in legend.get_texts()]
     keys = dict(zip(names, (key.get_facecolor() for key in legend.legend_handles), strict=True))
-    (bars,) = ax.collections
-    first, second = bars.get_facecolors()
+    [first], [second] = (bars.get_facecolors() for bars in ax.collections)
+    assert [bars.get_label() for bars in ax.collections] == ["started immediately", "waited"]
     assert first.tolist() == pytest.approx(keys["started immediately"])
     assert second.tolist() == pytest.approx(keys["waited"])
 
@@ -235,7 +235,9 @@ def test_a_figure_is_written_whole_or_not_at_all(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         analysis.save_figure(broken, tmp_path / "a.svg")
-    with pytest.raises(ParameterError, match=r"a\.gif: a figure is written as \.svg, \.png or"):
+    with pytest.raises(
+        ParameterError, match=r"a\.gif: a figure is written as \.svg, \.png, \.pdf or"
+    ):
         analysis.save_figure(broken, tmp_path / "a.gif")
     with pytest.raises(WorkloadError, match="cannot be written"):
         analysis.save_figure(lambda ax: ax, tmp_path / "nosuch" / "a.svg")
@@ -445,8 +447,7 @@ def test_the_distribution_of_the_queue_is_drawn_around_whole_numbers(ax):
 def test_the_gantt_chart_is_of_the_instants_given(ax):
     schedule = simulate([(1, 0, 10, 8), (2, 10, 10, 8), (3, 20, 10, 8), (4, 31, 9, 8)], "fcfs")
     analysis.schedules.plot_gantt(schedule, ax, begin=10, until=30)
-    (bars,) = ax.collections
-    left = sorted(path.get_extents().x0 for path in bars.get_paths())
+    left = sorted(path.get_extents().x0 for bars in ax.collections for path in bars.get_paths())
     assert left == [0, 10, 20]  # the first ends as it begins
     assert ax.get_xlim() == (10, 30)
 

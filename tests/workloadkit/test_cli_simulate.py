@@ -175,8 +175,8 @@ def test_wrong_usage_is_exit_2_and_writes_nothing(run, log):
         (["--offered-load", "0"], "error: --offered-load is 0"),
         (["--warmup", "soon"], "'soon' is not a duration"),
         (["--cooldown", "-5"], "'-5' is not a duration"),
-        (["--gantt", "week.txt"], "week.txt: a figure is written as .svg, .png or .pdf"),
-        (["--queue", "-"], "-: a figure is written as .svg, .png or .pdf"),
+        (["--gantt", "week.txt"], "week.txt: a figure is written as .svg, .png, .pdf or .html"),
+        (["--queue", "-"], "-: a figure is written as .svg, .png, .pdf or .html"),
         (["--nosuch"], "--nosuch"),
     ):
         code, out, err = run(log, *arguments, "-o", log.parent / "out.swf")

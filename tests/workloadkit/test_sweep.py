@@ -206,7 +206,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
         (["--runs", "0"], "error: --runs is 0; it is a whole number, 1 or more"),
         (["--overrun", "ignore"], "error: --overrun is 'ignore'; known: raise, kill, late, header"),
         (["--warmup", "soon"], "'soon' is not a duration"),
-        (["--plot", "sweep.txt"], "sweep.txt: a figure is written as .svg, .png or .pdf"),
+        (["--plot", "sweep.txt"], "sweep.txt: a figure is written as .svg, .png, .pdf or .html"),
         (["--scheduler", "easy", "--scheduler", "easy"], "error: --scheduler easy is given twice"),
         (["--json", "-", "-o", "-"], "cannot both go to stdout"),
     ],

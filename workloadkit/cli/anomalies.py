@@ -72,7 +72,7 @@ def anomalies(
         from workloadkit import analysis
 
         draw = partial(analysis.load.plot_anomalies, found)
-        analysis.save_figure(draw, plot, title=log.name)
+        analysis.save_figure(draw, plot, title=log.name, tables={"Each day.": found.daily})
         note(f"wrote {plot}")
     if not any(str(target) == "-" for target in (output, json)):
         typer.echo(_table(found, trace))

@@ -180,7 +180,7 @@ def figure_option(what: str, *, panel: str | None = None) -> Any:
         metavar="FILE",
         show_default=False,
         rich_help_panel=panel,
-        help=f"Draw {what} (.svg, .png or .pdf).",
+        help=f"Draw {what} (.svg, .png, .pdf or .html).",
     )
 
 
@@ -196,8 +196,9 @@ def word_option(*known: str, text: str) -> Any:
 
 def _figure_file(path: Path | None) -> Path | None:
     """Check the name of a figure's file before anything is done."""
-    if path and path.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise typer.BadParameter(f"{str(path)[-60:]}: a figure is written as .svg, .png or .pdf")
+    if path and path.suffix.lower() not in (".svg", ".png", ".pdf", ".html"):
+        form = "a figure is written as .svg, .png, .pdf or .html"
+        raise typer.BadParameter(f"{str(path)[-60:]}: {form}")
     return path
 
 

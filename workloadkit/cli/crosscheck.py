@@ -19,6 +19,8 @@ from workloadkit.cli.queueing_parameters import read_arrays, read_grids
 from workloadkit.settings import Crosscheck
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from rich.table import Table
 
@@ -271,7 +273,11 @@ def _draw(found: "CrossCheck | CrossCheckOfAll", path: Path) -> None:
 
     if isinstance(found, CrossCheck):
         size = (5 * (1 + len(responses(found))), 4)
-        analysis.save_figure(partial(plot_crosscheck, found), path, title=found.model, size=size)
+        tables = {"Theory and simulation.": found.table, "The points.": found.points}
+        plot: Callable[..., Any] = partial(plot_crosscheck, found)
+        title = found.model
     else:
-        analysis.save_figure(found.plot, path, title="all models", size=(6, 5))
+        plot, title, size = found.plot, "all models", (6, 5)
+        tables = {"The largest difference of each model.": found.table}
+    analysis.save_figure(plot, path, title=title, size=size, tables=tables)
     note(f"wrote {path}")

@@ -11,6 +11,7 @@ from workloadkit.cli.common import (
     JsonOption,
     StrictOption,
     check_outputs,
+    figure_option,
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
@@ -69,6 +70,9 @@ BaselineOption = Annotated[
 ]
 
 
+PlotOption = Annotated[Path | None, figure_option("the means of each metric")]
+
+
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The experiment.")],
     out: Annotated[
@@ -110,6 +114,7 @@ def run(
             help="Import the modules of custom parts that FILE.toml names: their code runs.",
         ),
     ] = False,
+    plot: PlotOption = None,
     workers: WorkersOption = 1,
     dask: DaskOption = None,
     json: JsonOption = None,
@@ -123,7 +128,7 @@ def run(
     """
     from workloadkit.experiments.specification import read_experiment
 
-    check_outputs(json=json, inputs=[file])
+    check_outputs(plot, json=json, inputs=[file])
     with executor(workers, dask=dask) as pool:
         experiment = read_experiment(file, strict=strict, trust=trust)
         if precision is not None:
@@ -141,7 +146,7 @@ def run(
     chosen = experiment.settings
     if chosen.precision is not None:
         report_precision(results, chosen.precision, chosen.runs, baseline)
-    _report(results, baseline, json)
+    _report(results, baseline, json, plot, file.stem)
 
 
 def merge(
@@ -153,26 +158,42 @@ def merge(
         typer.Option(metavar="DIR", show_default=False, help="Write all results into this folder."),
     ] = None,
     baseline: BaselineOption = None,
+    plot: PlotOption = None,
     json: JsonOption = None,
 ) -> None:
     """Merge the results of the parts of an experiment, and show them."""
     from workloadkit.experiments.results import merge_results
 
-    check_outputs(json=json)
+    check_outputs(plot, json=json)
     results = merge_results(folders, out)
     if out is not None:
         note(f"wrote {out / 'results.parquet'}")
     note(f"{len(results.runs):,} of {plural(results.size, 'simulation')}")
-    _report(results, baseline, json)
+    _report(results, baseline, json, plot, "Experiment")
 
 
-def _report(results: "Results", baseline: str | None, json: Path | None) -> None:
-    """Print the means on stdout, and the comparison; or write them as JSON."""
+def _report(
+    results: "Results", baseline: str | None, json: Path | None, plot: Path | None, title: str
+) -> None:
+    """Print the means on stdout, and the comparison; or write them as JSON; draw them."""
     from workloadkit.provenance import plain
 
     warn_of_calibration(results)
     warn_of_resampled_waits(results)
     has_runs = len(results.runs) > 0
+    if plot and has_runs:
+        from functools import partial
+
+        from workloadkit import analysis
+
+        tables = {"Means of the runs, with intervals.": results.table}
+        for name in results.metrics if baseline is not None else ():
+            title_of = f"{name.replace('_', ' ')}: difference from {baseline}, run by run."
+            tables[title_of] = results.compare(name, str(baseline))
+        draw = partial(analysis.schedules.plot_results, results)
+        size = (12.0, 4.0 * -(-len(results.metrics) // 3))
+        analysis.save_figure(draw, plot, title=title, size=size, tables=tables)
+        note(f"wrote {plot}")
     if json:
         data = results.to_dict()
         if baseline is not None and has_runs:

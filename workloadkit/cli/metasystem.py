@@ -10,11 +10,12 @@ from workloadkit.cli.common import (
     SeedOption,
     aligned,
     check_outputs,
+    figure_option,
     write,
     write_json,
     write_log,
 )
-from workloadkit.cli.output import progress, write_message
+from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def metasystem(
             "each; exit 1 if one is violated.",
         ),
     ] = False,
+    plot: Annotated[Path | None, figure_option("queue and utilization of each site")] = None,
     seed: SeedOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -84,7 +86,7 @@ def metasystem(
     from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
-    check_outputs(json=json, inputs=[description])
+    check_outputs(plot, json=json, inputs=[description])
     if output is not None and not is_folder(output.parent):
         raise WorkloadError(f"{output}: cannot be written: No such file or directory")
     policies: dict[str, Any] = {}
@@ -106,6 +108,8 @@ def metasystem(
             write_message(f"warning: site {site}: {said}")
     if output:
         _write_all(schedule, output, events)
+    if plot:
+        _draw(schedule, plot, description.name)
     if json:
         write_json(json, summary)
     if str(json) != "-":
@@ -129,6 +133,30 @@ def _write_all(schedule: "MetaSchedule", folder: Path, share: float) -> None:
         write(folder / "applications.csv", schedule.applications.to_csv(index=False))
     sample = schedule.events(share=share, rng=schedule.prepared.system.seed)
     write(folder / "events.csv", sample.to_csv(index=False))
+
+
+def _draw(schedule: "MetaSchedule", path: Path, title: str) -> None:
+    """Write the figure; a page has the schedule of each site, too."""
+    from functools import partial
+
+    import pandas as pd
+
+    from workloadkit import analysis
+    from workloadkit.analysis.schedules.comparison_plots import schedules_of_sites
+
+    more = {
+        f"{site}: the week with the longest queue": partial(analysis.schedules.plot_schedule, one)
+        for site, one in schedules_of_sites(schedule).items()
+    }
+    found = schedule.metrics
+    of_schedulers = pd.DataFrame(found["meta_schedulers"]).drop(index="sites")
+    tables = {
+        "Meta-schedulers; times in seconds.": of_schedulers,
+        "Sites; times in seconds.": pd.DataFrame(found["sites"]),
+    }
+    draw = partial(analysis.schedules.plot_metasystem, schedule)
+    analysis.save_figure(draw, path, title=title, size=(8, 6), tables=tables, more=more)
+    note(f"wrote {path}")
 
 
 def _show(schedule: "MetaSchedule") -> None:

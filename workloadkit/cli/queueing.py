@@ -211,7 +211,9 @@ def _fit(
     with progress("fitting"):
         found = fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
     if plot:
-        analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3))
+        tables = {"Record and models; times in seconds.": found.predictions}
+        tables["What the models assume."] = found.tests
+        analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3), tables=tables)
         note(f"wrote {plot}")
     if json:
         write_json(json, found.to_dict())
@@ -321,7 +323,8 @@ def _draw(results: list[Any], path: Path, title: str) -> None:
     if len(results) > 1:
         raise ParameterError(f"--plot draws one answer, and there are {len(results)}")
     with as_our_errors():
-        analysis.save_figure(results[0].plot, path, title=title)
+        tables = {"Measures of the model.": results[0].to_frame()}
+        analysis.save_figure(results[0].plot, path, title=title, tables=tables)
     note(f"wrote {path}")
 
 
@@ -341,7 +344,8 @@ def _of_log(
     with as_our_errors(), progress(f"measuring {log.name}"):
         found = analysis.queueing_from_trace(log, procs=procs, unit=unit, rng=seed)
     if plot:
-        analysis.save_figure(found.plot, plot, title=log.name)
+        tables = {"Models; times in seconds.": found.predictions}
+        analysis.save_figure(found.plot, plot, title=log.name, tables=tables)
         note(f"wrote {plot}")
     if json:
         write_json(json, found.to_dict())

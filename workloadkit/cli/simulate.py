@@ -102,7 +102,10 @@ def simulate(
     json: JsonOption = None,
     gantt: Annotated[
         Path | None,
-        figure_option("a Gantt chart of the week with the longest queue", panel=RARE),
+        figure_option(
+            "a Gantt chart of the week with the longest queue, in HTML with queue and utilization",
+            panel=RARE,
+        ),
     ] = None,
     queue: Annotated[Path | None, figure_option("the length of the queue", panel=RARE)] = None,
     explain: Annotated[
@@ -402,15 +405,21 @@ def _draw(schedule: "Schedule", gantt: Path | None, queue: Path | None) -> None:
     """Write the figures."""
     from functools import partial
 
+    import pandas as pd
+
     from workloadkit import analysis
 
     begin, until = analysis.schedules.busiest_week(schedule)
     title = f"{schedule.source.name}, {schedule.parameters['scheduler']}"
+    on_page = gantt is not None and gantt.suffix.lower() == ".html"
+    chart = analysis.schedules.plot_schedule if on_page else analysis.schedules.plot_gantt
+    metrics = pd.Series(schedule.metrics, name="value", dtype=object).to_frame()
+    tables = {"Metrics; times in seconds.": metrics}
     figures = (
-        (gantt, partial(analysis.schedules.plot_gantt, schedule, begin=begin, until=until)),
+        (gantt, partial(chart, schedule, begin=begin, until=until)),
         (queue, partial(analysis.schedules.plot_queue_length, schedule)),
     )
     for path, plot in figures:
         if path:
-            analysis.save_figure(plot, path, title=title)
+            analysis.save_figure(plot, path, title=title, tables=tables)
             note(f"wrote {path}")

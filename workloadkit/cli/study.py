@@ -62,7 +62,7 @@ def study(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write NAME.csv, NAME.md and the figures into this folder.",
+            help="Write NAME.html, NAME.md, NAME.csv and the figures into this folder.",
         ),
     ] = None,
     runs: Annotated[
@@ -239,9 +239,10 @@ def _run(
 
 
 def _write_pages(findings: "Findings", folder: Path) -> None:
-    """Write the results of a study as CSV, and as a page."""
+    """Write the results of a study as CSV, and as a page in Markdown and in HTML."""
     write(folder / f"{findings.study.name}.csv", findings.to_csv())
     write(folder / f"{findings.study.name}.md", findings.to_markdown())
+    write(folder / f"{findings.study.name}.html", findings.to_html())
 
 
 def _for(study: "Study", choices: "Iterable[str]") -> list[str]:

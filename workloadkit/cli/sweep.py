@@ -193,7 +193,7 @@ def _draw(sweep: "SweepResults", path: Path, name: str) -> None:
     from workloadkit import analysis
 
     size = (max(4 * len(sweep.metrics), 6), 4)
-    analysis.save_figure(
-        partial(analysis.schedules.plot_sweeps, sweep), path, title=name, size=size
-    )
+    plot = partial(analysis.schedules.plot_sweeps, sweep)
+    tables = {"Means of the runs, with intervals.": sweep.table}
+    analysis.save_figure(plot, path, title=name, size=size, tables=tables)
     note(f"wrote {path}")

@@ -305,7 +305,7 @@ read     SWF; GWF; Batsim's job list; accounting of Slurm (sacct), PBS, LSF
 written  .swf, .gwf (both also compressed), .wkt.parquet; next to an SWF file,
          FILE.parquet has what SWF cannot hold. By `workloadkit convert` also
          .json for Batsim, and .csv with a mapping, FILE.toml
-figures  .svg, .png, .pdf
+figures  .svg, .png, .pdf, or .html: values under the mouse, zoom, tables
 times    90 or 90s, 20min, 1.5h, 2d, 1w
 "-"      standard input, or standard output
 """
