@@ -180,7 +180,7 @@ def figure_option(what: str, *, panel: str | None = None) -> Any:
         metavar="FILE",
         show_default=False,
         rich_help_panel=panel,
-        help=f"Draw {what} (.svg, .png, .pdf or .html).",
+        help=f"Draw {what} (.svg, .png, .pdf, .html).",
     )
 
 

@@ -101,7 +101,7 @@ def sweep(
         ),
     ] = None,
     output: Annotated[Path | None, output_option("the table as CSV")] = None,
-    plot: Annotated[Path | None, figure_option("the metrics over the load")] = None,
+    plot: Annotated[Path | None, figure_option("the metrics over load")] = None,
     json: JsonOption = None,
     strict: StrictOption = False,
 ) -> None:
