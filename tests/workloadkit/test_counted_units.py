@@ -318,8 +318,8 @@ def test_a_log_of_nodes_alone_is_characterized_in_nodes(tmp_path):
     compared = analysis.compare_two(log, log)
     assert "Sizes are counted in nodes" in str(compared.to_dict())
     wk.write_log(log, tmp_path / "log.swf")
-    code, out, _ = run_command("sessions", tmp_path / "log.swf")
-    assert (code, len(out.splitlines())) == (0, 28)
+    assert run_command("sessions", tmp_path / "log.swf", "-o", tmp_path / "sessions.csv") == 0
+    assert len((tmp_path / "sessions.csv").read_text().splitlines()) == 28
 
 
 def test_a_log_of_nodes_alone_is_simulated_in_nodes_on_request():

@@ -140,3 +140,28 @@ def test_keys_that_few_records_have_and_texts_within_records(tmp_path):
         assert trace.sidecar["user"].tolist() == ["u", ""]
     trace = read_table(tmp_path / "jobs.jsonl", {"fields": SUBMIT | {"procs": "a.b.c"}})
     assert trace.column("procs").tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blank_lines_count_in_the_numbers_of_lines(tmp_path, end):
+    lines = ["t,run,n", "", "0,5,1", "", "", "2,3", "3,x,1", "", "4,y,2", ""]
+    (tmp_path / "a.csv").write_bytes(end.join(lines).encode())
+    (tmp_path / "b.csv").write_bytes(end.join(["t,run,n", "9,9,1", "", "9,z,1", ""]).encode())
+    seconds = {"sql": "t", "unit": "s"}
+    fields = {"submit": seconds, "run": {"sql": "run", "unit": "s"}, "procs": "n"}
+    for files, places in ((["a.csv"], ["line 6", "line 7"]), (["b.csv"], ["line 4"])):
+        intake = str(read_table(files, {"fields": fields}).intake)
+        assert [where for where in places if f"first on {where}" in intake] == places, intake
+    both = read_table(["b.csv", "a.csv"], {"fields": fields}).intake
+    assert [(one.file, one.first_line) for one in both.noted] == [("b.csv", 4)]
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_seconds_that_are_declared_as_parts_of_seconds_are_warned_of(tmp_path, unit):
+    (tmp_path / "jobs.csv").write_text("t\n1700000000\n1700000500\n")
+    mapping = {"fields": {"submit": {"sql": "t", "unit": unit}}}
+    with pytest.warns(wk.WorkloadWarning, match=rf"fields.submit: in the unit {unit} .* year 1970"):
+        read_table("jobs.csv", mapping)
+    read_table("jobs.csv", mapping | {"times": {"origin": "unknown"}})  # no warning
+    right = {"fields": {"submit": {"sql": "t", "unit": "s"}}}
+    assert read_table("jobs.csv", right).header.number("UnixStartTime") == 1_700_000_000

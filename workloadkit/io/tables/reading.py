@@ -1,6 +1,7 @@
 """From the rows of the query to records, in batches of columns, with an account of every row."""
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.errors import printable, quoted
+from workloadkit.errors import WorkloadWarning, printable, quoted
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, UNKNOWN
 from workloadkit.io.assemble import LAST_SECOND, NEEDED
 from workloadkit.io.cells import Words
@@ -20,6 +21,7 @@ from workloadkit.io.tables.query import SUBMISSIONS, Query
 from workloadkit.record_fields import RECORD_FIELDS
 
 _AT_ONCE = 1 << 18  # rows of a batch
+_1971 = 365 * 86400  # the begin of that year [s]
 _TOLERANCE = 0.5  # of run times [s]
 _MOST_STATES = 20  # that are counted one by one
 
@@ -59,6 +61,7 @@ class Batches:
         self._odd_states: Counter[str] = Counter()
         self._n_odd: Counter[str] = Counter()
         self._n_jobs = 0
+        self.last_at = -np.inf  # the last submission [s]
         self._never_known: dict[str, int] = {}  # fields, and the place of the first job
         self._last: tuple[float, NDArray[np.uint64]] = np.nan, np.empty(0, np.uint64)
 
@@ -70,6 +73,7 @@ class Batches:
                 self._extend(kept)
                 yield kept.num_rows
         self._check_understood()
+        self._check_years()
 
     def _check_understood(self) -> None:
         """Refuse a mapping by which no value of a time is understood; note what is never known."""
@@ -79,6 +83,21 @@ class Batches:
             if self._n_odd[name] == self._n_jobs > 0:
                 why = f"the value of no job is understood ({self._n_jobs:,} jobs)"
                 raise self.mapping.error(f"fields.{name}", why, self.mapping.fields[name].sql)
+
+    def _check_years(self) -> None:
+        """Warn of parts of seconds that are all times in 1970: they may be whole seconds."""
+        fields = self.mapping.fields
+        name = next((name for name in SUBMISSIONS if name in fields), "")
+        unit = fields[name].unit if name else ""
+        since_1970 = self.mapping.times.origin == "1970-01-01"
+        if unit in ("ms", "us", "ns") and since_1970 and 0 <= self.last_at < _1971:
+            warnings.warn(
+                f"{self.mapping.name}, field fields.{name}: in the unit {unit} all "
+                "jobs are of the year 1970; give the right unit, or the origin of the times "
+                '(times.origin, "unknown" without dates)',
+                WorkloadWarning,
+                stacklevel=2,
+            )
 
     def _kept(self, batch: Any) -> Any:
         """Return the rows that are jobs; count the others."""
@@ -103,6 +122,7 @@ class Batches:
         outside = keep & known & ~plausible
         records.leave_out_where("submitted before 1970 or after 9999", outside, places)
         keep = keep & known & plausible
+        self.last_at = max(self.last_at, float(at[keep].max(initial=-np.inf)))
         if "_same" in batch.schema.names:
             again = keep & self._repeated(at, _column(batch, "_same"))
             records.leave_out_where("repeated records", again, places)

@@ -31,9 +31,15 @@ def count_rejects(con: Any, table: Table, parts: Sequence[Part], records: Record
            JOIN reject_scans USING (scan_id, file_id) GROUP BY ALL"""
     ).fetchall()
     rejects = sorted((number[p] * FILE_AT + line, kind) for p, line, kind in found if p in number)
-    # the engine does not number rows that it leaves out
+    # the engine numbers neither rows that it leaves out nor blank lines
     places = [place for place, _ in rejects]
-    records.line_of = lambda place: _line_of(places, in_own_part(place))
+    blank = cache(lambda part: _blank_lines(parts[part], part))  # only if a row is odd
+
+    def line_of(place: int) -> int:
+        place = in_own_part(place)
+        return _line_of(sorted([*places, *blank(place // FILE_AT)]), place)
+
+    records.line_of = line_of
     for place, kind in rejects:
         records.reject(_KINDS.get(kind, kind.lower()).format(encoding=table.encoding), place)
         hidden = _lines(parts[place // FILE_AT].path) - place % FILE_AT if kind == _HIDING else 0
@@ -66,6 +72,20 @@ def _line_of(rejects: Sequence[int], place: int) -> int:
         if reject <= place and reject // FILE_AT == place // FILE_AT:
             place += 1
     return place
+
+
+def _blank_lines(part: Part, number: int) -> list[int]:
+    """Return the places of the blank lines of a part: it has more columns, so none is a row."""
+    if part.format != "csv" or len(part.columns) == 1:
+        return []
+    places, line, begun = [], 1, False  # whether the line has text
+    for chunk in text_chunks(part.path, size=1 << 20, binary=True):
+        for text in chunk.splitlines(keepends=True):
+            begun = begun or bool(text.strip(b"\r\n"))
+            if text.endswith(b"\n"):
+                places += [] if begun else [number * FILE_AT + line]
+                line, begun = line + 1, False
+    return places
 
 
 def _lines(path: str) -> int:
