@@ -435,3 +435,37 @@ def test_convert_does_not_guess_what_is_not_sure(run, tmp_path):
     code, out, err = run("convert", table, "-o", tmp_path / "own.swf")
     assert code == 1
     assert "--mapping guess" not in err
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_events_and_thousandths_within_records_are_proposed(tmp_path, kind, as_text):
+    rng = np.random.default_rng(4)
+    events, jobs, at = [], [], 1_700_000_000
+    for i in range(40):
+        at += int(rng.integers(10, 900))
+        start = at + int(rng.integers(1, 300))
+        end = start + int(rng.integers(10, 5000))
+        cores, last = int(rng.choice([250, 500, 2500])), ("FINISHED", "FAILED")[i % 2]
+        jobs.append((start - at, end - start, cores / 1000, 1 - i % 2))
+        for word, time in (("SUBMITTED", at), ("STARTED", start), (last, end)):
+            instance = {"uid": f"i-{i}", "owner": f"u{i % 4}", "resources": {"milliCPU": cores}}
+            when = str(time) if as_text else time
+            events.append((time, {"instance": instance, "event": {"kind": word, "at": when}}))
+    rows = [row for _, row in sorted(events, key=lambda event: event[0])]
+    path = tmp_path / f"events.{kind}"
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    log = read_table(path, guessed([path]).mapping())
+    table = log.jobs[["wait", "run", "procs", "status"]]
+    assert [tuple(row) for row in table.to_numpy()] == jobs
+    assert log.n_jobs == 40
+    assert np.unique(log.column("user")).size == 4
+
+
+def test_thousandths_that_may_be_whole_are_not_sure(tmp_path):
+    rows = [[i, 1_700_000_000 + 60 * i, 1 + i % 4] for i in range(30)]
+    path = write(tmp_path / "jobs.csv", ["id", "submit", "milli_cores"], rows)
+    assert propose([path]).line("procs").sureness == "unsure"

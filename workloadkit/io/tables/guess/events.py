@@ -12,6 +12,7 @@ from workloadkit.distinct import distinct
 from workloadkit.io.tables.engine import name as quoted_name
 from workloadkit.io.tables.engine import text
 from workloadkit.io.tables.guess.columns import Column
+from workloadkit.io.tables.guess.fields import meanings_of
 from workloadkit.io.tables.guess.names import meanings, words_of
 from workloadkit.io.tables.guess.proposal import Line, Sureness
 
@@ -96,7 +97,7 @@ def _plain(word: str) -> str:
 
 
 def _rank_of_id(column: Column) -> int | None:
-    found = (m.rank for m in meanings(column.name) if m.field == "id")
+    found = (m.rank for m in meanings_of(column) if m.field == "id")
     return next(found, None) if column.kind in ("word", "number") else None
 
 
@@ -127,13 +128,19 @@ def event_lines(events: Events, others: Iterable[Line]) -> Iterator[Line]:
     sure: Sureness = "sure" if events.is_ordered else "likely"
     order = "and events of a job are in order" if events.is_ordered else "by their words"
     job, event, time = (_sql(c) for c in (events.job, events.event, events.time))
+    if events.event.sql:  # a key of a nested record: a text of JSON has quotes
+        event = f"trim(CAST({event} AS VARCHAR), '\"')"
     yield Line("source", "group", job, sure, "several rows a job: one for each event")
     form: dict[str, str] = {}
     if events.time.kind == "number":
         sure, form, order = "unsure", {"unit": "?"}, "numbers that are no times since 1970"
     elif events.time.unit:
         form = {"unit": events.time.unit}
-        yield Line("source", "numbers", [events.time.name], "sure", "for the least and the largest")
+        if events.time.sql:  # a key of a nested record
+            time = f"TRY_CAST({time} AS DOUBLE)"
+        else:
+            why = "for the least and the largest"
+            yield Line("source", "numbers", [events.time.name], "sure", why)
     elif events.time.format:  # texts in an order that is not that of time
         form_of, _, other = events.time.format.partition("|")
         time = f"try_strptime({time}, {text(form_of)})"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from workloadkit.io.slurm import values as slurm
 from workloadkit.io.tables.engine import name as quoted_name
 from workloadkit.io.tables.guess.columns import Column, is_none
-from workloadkit.io.tables.guess.names import Meaning, meanings
+from workloadkit.io.tables.guess.names import Meaning, meanings, words_of
 from workloadkit.io.tables.guess.proposal import Line, Sureness
 from workloadkit.io.tables.guess.relations import (
     DIFFERENT,
@@ -326,7 +326,13 @@ class Fields:
             sureness, why = "unsure", "a number without a unit; J kJ Wh kWh"
         elif field in NUMBERS:
             known = column.values[~np.isnan(column.values)]
-            if (known < 0).any() or (known != np.floor(known)).any():
+            if "milli" in words_of(column.name):
+                self.factors += [] if column.sql else [column.name]
+                value["sql"] = f"{_as_number(column)} / 1000"
+                why = "the name states thousandths"
+                if (known < 10).mean() > 0.5:
+                    sureness, why = "unsure", f"{why}, but most values are below 10"
+            elif (known < 0).any() or (known != np.floor(known)).any():
                 sureness, why = "unsure", "not all are whole numbers of 0 or more"
         elif field == "queue" and column.kind == "number":
             sureness, why = "unsure", "numbers: a queue, or a duration?"
@@ -351,8 +357,7 @@ class Fields:
             return None
         terms = []
         for factor in (self.chosen["nodes"].column, column):
-            sql = str(_sql(factor)["sql"])
-            terms.append(f"TRY_CAST({sql} AS DOUBLE)" if factor.sql else sql)
+            terms.append(_as_number(factor))
             self.factors += [] if factor.sql else [factor.name]
         if "procs_per_node" in self.chosen:
             return Line("fields", "procs", " * ".join(terms), "likely", "names: nodes × of each")
@@ -386,6 +391,11 @@ def _meaning(word: str) -> str:
 
 def _sql(column: Column) -> dict[str, object]:
     return {"sql": column.sql or quoted_name(column.name)}
+
+
+def _as_number(column: Column) -> str:
+    """Return the expression of a number; a key of a nested record has no type."""
+    return f"TRY_CAST({column.sql} AS DOUBLE)" if column.sql else quoted_name(column.name)
 
 
 def _plain(value: Mapping[str, object]) -> object:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 #: of scripts. Spelling does not matter: `SubmitTime`, `submit_time` and `time submit` are one name.
 NAMES: dict[str, str] = {
     "id": "job id; id; job number; job name raw; job id raw; job; jobid; id job; pod; name; "
-    "allocation id; task id; uuid",
+    "allocation id; task id; uuid; instance id; instance; instance uid; pod uid; workload id",
     "array_job": "array job id; id array job; array id; array job",
     "array_task": "array task id; id array task; array index; array pos; array task; task index",
     "cluster": "cluster; machine name; machine; system",
@@ -31,10 +31,12 @@ NAMES: dict[str, str] = {
     "procs": "alloc cpus; allocated cpus; ncpus; cpus; cores; procs; processors; processors used; "
     "cores used; num processors; num cores; num cpus; num cores alloc; cores alloc; cpus alloc; "
     "cpu num; cpu count; core count; slots; allocated cores; used cores; allocated processors; "
-    "n cores; n procs; resources used ncpus; cpus allocated; nprocs; ncores; total cpus",
+    "n cores; n procs; resources used ncpus; cpus allocated; nprocs; ncores; total cpus; "
+    "milli cpu; milli cpus; milli cores",
     "requested_procs": "req cpus; requested cpus; cpus req; cores requested; processors req; "
     "requested cores; requested processors; resource list ncpus; num cores req; cpu request; "
-    "requested procs; cores req; req procs",
+    "requested procs; cores req; req procs; milli cpu request; requested milli cpu; "
+    "milli cores requested; req milli cpu; milli cpu req",
     "procs_per_node": "cores per node; procs per node; processors per node; cpus per node; ppn; "
     "tasks per node; ntasks per node; processes per node; mpiprocs",
     "nodes": "alloc nodes; nnodes; nodes; num nodes; node count; nodes used; nodes alloc; "
@@ -42,7 +44,7 @@ NAMES: dict[str, str] = {
     "requested_nodes": "req nodes; requested nodes; nodes req; nodes requested; num nodes req; "
     "resource list nodect",
     "gpus": "alloc gpus; ngpus; gpus; num gpus; gpu num; num gpu; gpu count; num gpus alloc; "
-    "allocated gpus; gpus alloc",
+    "allocated gpus; gpus alloc; milli gpu; milli gpus",
     "requested_gpus": "req gpus; requested gpus; gpus req; gpus requested; num gpus req; "
     "gpu request; resource list ngpus",
     "memory": "max rss; memory used; mem used; max vmem; resources used mem; ru maxrss; maxmem",
@@ -88,6 +90,8 @@ _JOINED = {
     "reqcpus": "req cpus", "reqmem": "req mem", "reqnodes": "req nodes", "nodelist": "node list",
     "elapsedraw": "elapsed raw", "timelimitraw": "timelimit raw", "maxrss": "max rss",
     "cputimeraw": "cputime raw", "jobidraw": "job id raw", "jobstate": "job state",
+    "millicpu": "milli cpu", "millicpus": "milli cpus", "millicores": "milli cores",
+    "millicore": "milli cores", "mcpu": "milli cpu", "milligpu": "milli gpu",
     "jobname": "job name", "vmcreated": "created", "vmdeleted": "deleted",
 }  # fmt: skip
 
