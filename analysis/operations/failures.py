@@ -43,7 +43,7 @@ _DRAWN = {
     "completed": style.PALE,
     "without a result": style.ORANGE,
     "cancelled": style.MUTED,
-    "other": style.GRID,
+    "other": style.BLUE,
 }
 
 

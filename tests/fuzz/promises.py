@@ -58,6 +58,8 @@ def of_trace(trace: wk.Trace) -> None:
         keep(repair.count > 0 and repair.first_line >= 0 and "\n" not in str(repair), f"{repair}")
     if trace.sidecar is not None:
         keep(len(trace.sidecar) == trace.n_jobs, "a row of the side-car for each job")
+        numbers = trace.sidecar.select_dtypes("number")
+        keep(not np.isinf(numbers.to_numpy(np.float64)).any(), "numbers of the side-car are finite")
     if trace.intake is not None:
         of_intake(trace)
 

@@ -645,6 +645,18 @@ def test_numbers_that_cannot_be_read_are_noted_and_unknown():
     }
 
 
+def test_counts_of_lists_that_cannot_be_read_are_noted_and_unknown(tmp_path):
+    lists = {"AllocTRES": "cpu=-8,node=1", "ReqTRES": "cpu=x,node=-1"}
+    trace = read_rows({"AllocCPUS": "", "ReqCPUS": "", **lists})
+    assert column(trace, "procs") == [None]
+    assert column(trace, "requested_procs") == [None]
+    assert np.isnan(sidecar(trace, "requested_nodes")[0])
+    names = ("cpu of AllocTRES", "cpu of ReqTRES", "node of ReqTRES")
+    assert noted(trace) == {f"invalid {name}: taken as unknown": 1 for name in names}
+    wk.write_swf(trace, tmp_path / "log.swf")
+    assert wk.read_swf(tmp_path / "log.swf").sidecar is not None  # no infinity was written
+
+
 def test_eligible_else_start_stands_for_a_submission_that_a_row_lacks():
     lacks = {"Submit": "Unknown"}
     start_alone = {"JobID": "9", **lacks, "Eligible": "", "Start": "2024-05-01T08:02:00"}

@@ -183,6 +183,7 @@ class JobReader:
         procs = self._numbers(rows, "procs")
         if "allocated" in cells.begin and np.isnan(procs).any():
             procs = np.where(np.isnan(procs), cells.words("allocated").of(_CPUS), procs)
+            procs = self._known(procs, "cpu of AllocTRES", lines)
         known_procs = np.where(procs > 0, procs, np.nan)
         start, end = self._start_and_end(rows, instants, states, procs, lasted, suspended)
         started = ~np.isnan(start)
@@ -195,7 +196,7 @@ class JobReader:
         asked: dict[str, Any] = {}
         if "requested" in cells.begin:
             lists = cells.words("requested")
-            requested_nodes = lists.of(_NODES)
+            requested_nodes = self._known(lists.of(_NODES), "node of ReqTRES", lines)
             asked["requested_gpus"] = lists.of(values.gpus)
             asked["pools"] = Words(lists.codes, [*map(values.pools, lists.words)])
         cpu, memory, energy = self._used(rows, np.ones(n_jobs))
@@ -308,6 +309,7 @@ class JobReader:
         if "requested" in rows.cells.begin:
             cpus = rows.cells.words("requested").of(_CPUS)
             requested = np.where(requested > 0, requested, cpus)
+            requested = self._known(requested, "cpu of ReqTRES", rows.places)
         # NCPUS is the request of a job that never started
         return np.where(np.isnan(requested) & never, procs, requested)
 
