@@ -63,6 +63,7 @@ class Report(Displayed):
     """
 
     kind: ClassVar[str]
+    all_points: ClassVar[str] = "--tables writes all."  # where a page draws a part of them
 
     source: Trace
     sections: tuple[Section, ...]

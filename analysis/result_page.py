@@ -39,6 +39,7 @@ class ResultPage(Report):
     """
 
     kind: ClassVar[str] = "Result"
+    all_points: ClassVar[str] = ""
 
     source: Any
     heading: str = ""
