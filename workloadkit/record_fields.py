@@ -64,6 +64,7 @@ RECORD_FIELDS = (
     RecordField("pools", "word", "", "requested amounts without a place, as matlab=2,bb=10"),
     RecordField("cpu", "number", "s", "CPU time per processor", "run"),
     RecordField("memory", "number", "KB", "memory used per processor", "log"),
+    RecordField("gpu_use", "number", "", "share of the time of its GPUs in which they were busy"),
     RecordField("energy", "number", "J", "energy consumed", "work"),
     RecordField("requested_time", "number", "s", "requested time", "log"),
     RecordField("requested_memory", "number", "KB", "requested memory per processor", "log"),

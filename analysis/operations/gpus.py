@@ -26,7 +26,7 @@ from workloadkit.units import in_unit
 
 _NAME, _TITLE = "gpus", "GPUs"
 _SEEN = 0.1  # of the machine in use: the figure has a line for the machine
-_IDLE = "GPUs held but idle cannot be shown: accounting has no field for the use of a GPU."
+_IDLE = "GPUs held but idle cannot be shown: the use of GPUs (gpu_use) was not measured."
 _SIZES: Columns = {
     "jobs": ("jobs", count),
     "jobs_share": ("share", share),
@@ -100,12 +100,29 @@ def section(trace: Trace, seen: Trace | None = None) -> Section | None:
             "mean_gpus": float(held[held > 0].mean()),
         },
         tables=(Table("sizes", "Jobs that started by allocated GPUs.", table, text),),
-        gaps=(_IDLE,),
     )
     left = len(started) - known
     notes = (f"Left out: {plural(left, 'job')} whose GPUs are unknown.",) if left else ()
     in_gpus = seen if seen is not None and seen.unit == "gpus" else in_unit(trace, "gpus")
-    return joined(whole, part(notes=notes), _in_use(in_gpus))
+    return joined(whole, _idle(trace), part(notes=notes), _in_use(in_gpus))
+
+
+def _idle(trace: Trace) -> Section:
+    """Report the GPU-hours that were held but idle, of the jobs whose use of GPUs is measured."""
+    use = np.full(trace.n_jobs, np.nan)
+    if trace.sidecar is not None and "gpu_use" in trace.sidecar:
+        use = trace.sidecar["gpu_use"].to_numpy(np.float64)
+    held = accounted_jobs(trace)["gpu_hours"].to_numpy()
+    measured = (use >= 0) & (use <= 1) & (held > 0)  # False for NaN
+    if not measured.any():
+        return part(gaps=(_IDLE,))
+    total, busy = float(held[measured].sum()), float((held * use)[measured].sum())
+    finding = f"{plural(total - busy, 'GPU-hour')} of {hours(total)} were held but idle."
+    all_hours, notes = float(np.nansum(held)), []
+    if total < all_hours:
+        notes.append(f"The use of GPUs was measured for {share(total / all_hours)} of GPU-hours.")
+    values = {"measured_gpu_hours": total, "idle_gpu_hours": total - busy}
+    return part(finding, notes=tuple(notes), values=values)
 
 
 def _in_use(seen: Trace) -> Section:

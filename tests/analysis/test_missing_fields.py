@@ -204,6 +204,23 @@ def test_hours_of_unknown_outcome_are_not_those_of_completed_jobs():
     assert "other" not in figure.data
 
 
+def test_gpus_held_but_idle_are_shown_where_their_use_is_measured():
+    log = accounted()
+    use = np.where(np.arange(200) % 2, 0.25, np.nan)
+    seen = log.replaced(sidecar=log.sidecar.assign(gpu_use=use))
+    section = report.OPERATIONS["gpus"](seen)
+    held = log.column("gpus") * log.column("run") / 3600
+    measured = held[np.arange(200) % 2 == 1].sum()
+    assert section.values["measured_gpu_hours"] == pytest.approx(measured)
+    assert section.values["idle_gpu_hours"] == pytest.approx(0.75 * measured)
+    assert "held but idle" in section.finding
+    assert any(
+        f"measured for {measured / held.sum():.0%}".replace("%", " %") in note
+        for note in section.notes
+    )
+    assert not [gap for gap in section.gaps if "idle" in gap]
+
+
 def test_sections_that_do_not_count_sizes_are_those_of_the_whole_log():
     log = accounted()
     seen = in_unit(log, "gpus")

@@ -234,6 +234,8 @@ def clustercockpit(rng: Random) -> bytes:
     }
     if rng.random() < 0.7:
         job["submitTime"] = _BEGIN
+    name = rng.choice(["acc_utilization", "acc_used"])
+    job["statistics"][name] = {"unit": {"base": ""}, "avg": rng.choice([0, 37.5, 100])}
     return json.dumps(job, indent=rng.choice([None, 2])).encode()
 
 

@@ -87,8 +87,10 @@ def classad(job):
 
 def clustercockpit(text):
     job = json.loads(text)
+    (use,) = (each["avg"] for key, each in job["statistics"].items() if key.startswith("acc_u"))
     return [
         {
+            "gpu_use": use / 100,
             "id": str(job["jobId"]),
             "start": job["startTime"],
             "end": job["startTime"] + job["duration"],

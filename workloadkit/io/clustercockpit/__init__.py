@@ -3,6 +3,7 @@
 import re
 import tarfile
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def read_clustercockpit(
     """Read the job archive of ClusterCockpit [1]_: files ``meta.json``, folders or tars of them.
 
     Processors are hardware threads (``numHwthreads``). Archives of earlier versions lack
-    ``submitTime``: the start replaces it, and the wait is unknown. States are those of Slurm. A
+    ``submitTime``: the start replaces it, and the wait is unknown. The use of GPUs is the average
+    of ``acc_utilization``, else ``acc_used``, in percent. States are those of Slurm. A
     ``meta.json`` that is no JSON is counted. Not tried on the archive of a site.
 
     Parameters
@@ -165,8 +167,19 @@ def _job(record: Any) -> Job | str:
         "node_list": ",".join(filter(None, names)),
         "exclusive": "yes" if whole else "",
         "requested_time": positive(record.get("walltime")),
+        "gpu_use": _gpu_use(record.get("statistics")),
         "energy": positive(record.get("energy")),
         "executable": printable_text(more.get("jobName")) if isinstance(more, dict) else "",
         "state": state,
         "status": values.status(state.upper()),
     }
+
+
+def _gpu_use(statistics: Any) -> float:
+    """Return the share of their time in which GPUs were busy; NaN if it was not measured."""
+    for name in ("acc_utilization", "acc_used"):
+        metric = statistics.get(name) if isinstance(statistics, dict) else None
+        percent = metric.get("avg") if isinstance(metric, dict) else None
+        if isinstance(percent, int | float) and not isinstance(percent, bool):
+            return percent / 100 if 0 <= percent <= 100 else nan
+    return nan
