@@ -358,6 +358,22 @@ def test_the_error_of_many_tasks_is_as_stated():
     assert 0.05 / 3 < worst < 0.05
 
 
+def test_measures_keep_to_the_laws_of_their_definitions():
+    for found in (
+        mgc(1.4, 1, 2, 2), ggc(1.4, 1, 0.5, 2, 2), impatient(2.5, 1, 2, 2),
+        breakdowns(0.4, 1, 9, 1), batches(0.2, 1, 2, 2, 0.5), vacations(0.6, 1, 2, 2, 0.5), bulk_service(1.5, 1, 3),
+        fork_join(0.6, 1, [1, 5]), ps(0.6, 1), srpt(0.6, 1), mmck(2, 1, 2, 4), mg1(0.6, 1, 2),
+    ):  # fmt: skip
+        assert np.max(found.check()) < 1e-12, found
+    # arrivals at random find all servers busy as often as they are
+    for found in (impatient(2.5, 1, 2, 2), bulk_service(1.5, 1, 3), mg1(0.6, 1, 2)):
+        assert found.p_busy == pytest.approx(found.p_wait, rel=1e-13)
+    for found in (srpt(0.6, 1.5), ps(0.6, 1.5)):
+        assert found.p_busy == pytest.approx(0.9, rel=1e-14)
+    for found in (bulk_service(1.5, 1, 3), fork_join(0.6, 1, 5)):
+        assert found.moment(1) == found.R
+
+
 def test_bulk_service_has_its_limits():
     for lam, S in ((0.5, 1), (0.3, 2), (0.9, 1)):
         for name in ("R", "Q", "U", "W", "Lq", "p_wait"):
@@ -402,6 +418,7 @@ def test_closed_users_with_priorities_have_their_limits():
 
 def test_sharing_has_its_limits():
     assert ps(0.6, 1.5).of_size([0.5, 7]) == pytest.approx([5, 70], rel=1e-12)  # x / (1 - rho)
+    assert ps(0.6, 1.5).derivative("R", "lam") == pytest.approx(1.5**2 / 0.1**2, rel=1e-6)
     lam, S = [0.3, 0.25], [0.8, 1.6]
     load = np.dot(lam, S)
     assert dps(lam, S, 5).R == pytest.approx(np.array(S) / (1 - load), rel=1e-12)

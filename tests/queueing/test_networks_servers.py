@@ -215,6 +215,8 @@ def test_class_switching_is_the_chain_of_all_states():
         expected = float(markov.mean(shares, lambda s, place=place: s[place]))
         assert found.Q[divmod(place, 2)] == pytest.approx(expected, rel=1e-12)
     assert found.Q.sum() == pytest.approx(3, rel=1e-13)
+    # visits are relative to those of the first station, by all classes together
+    assert found.visits[:, 0].sum() == pytest.approx(1, rel=1e-13)
     assert pytest.approx(found.X * np.array(S, float) / [1, 1], rel=1e-12) == found.U
 
 
@@ -227,6 +229,7 @@ def test_classes_that_do_not_switch_are_those_of_mva():
     assert found.X[:, 0] == pytest.approx(known.X, rel=1e-13)
     assert pytest.approx(known.Q, rel=1e-12) == found.Q
     assert found.R == pytest.approx(known.residence, rel=1e-12)
+    assert found.visits == pytest.approx(np.ones((2, 2)), rel=1e-13)
     assert found.to_frame().shape == (4, 8)
 
 

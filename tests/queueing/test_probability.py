@@ -58,6 +58,11 @@ def test_derivatives_are_those_of_the_definitions(form, p):
         assert form.curvature(np.asarray(r)) == pytest.approx(float(mp.diff(p, r, 2)), rel=1e-9)
 
 
+def test_the_mean_of_a_constant_is_the_constant():
+    assert as_probability(0.3).mean_exponential(RATES) == pytest.approx(0.3, rel=1e-15)
+    assert as_probability(0.3).slope(RATES[:-1]) == pytest.approx(0)
+
+
 def test_the_mean_over_a_table_is_an_integral():
     """E p(T) for exponential T: pieces of straight lines, each integrated by hand."""
     found = table([1, 3], [0.9, 0.1]).mean_exponential(np.array([0.5, 2.0]))
