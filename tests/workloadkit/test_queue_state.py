@@ -3,17 +3,18 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import workloadkit as wk
-from tests.both_engines import ENGINES
+from tests.both_engines import ENGINES, daily
 from tests.commands import run_command
 from tests.small_logs import busy_log, random_log
 from workloadkit.built_in import SCHEDULERS
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
 from workloadkit.simulation.policies.policy import Policy
 from workloadkit.simulation.queue_state import QueueState
-from workloadkit.simulation.supports import continued_from
+from workloadkit.simulation.supports import continued_from, supports, that_support
 
 #: Cut after the last submission, a log has no job that arrives later, and perhaps none of a queue.
 pytestmark = [
@@ -22,6 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*no priorities are given"),
     pytest.mark.filterwarnings("ignore:.*all waits are unknown"),
     pytest.mark.filterwarnings("ignore:the log uses up to"),
+    pytest.mark.filterwarnings("ignore:.*does not consider the tiers"),
 ]
 
 #: Further parameters of policies that remember nothing.
@@ -94,19 +96,31 @@ def test_each_policy_says_whether_it_remembers():
     assert {*ALONE} == {*SCHEDULERS} - remember - {"order"}
 
 
-def cut_again_and_again(log, scheduler, cuts, **how):
-    """Cut a simulation, and what continues, at random instants; all must have its starts."""
-    whole = wk.simulate(log, scheduler, procs=8, rng=5, **how)
+def cut_again_and_again(log, scheduler, cuts, engine=None, others=(), **how):
+    """Cut a simulation, and what continues, at random instants; all must have its starts.
+
+    The first continuations are in other engines.
+    """
+    how = {"rng": 5, **({} if "machine" in how else {"procs": 8}), **how}
+    whole = wk.simulate(log, scheduler, engine=engine, **how)
     expected, there, now, waited = starts_by_row(whole), whole, 0.0, 0
+    runs = {(run.job, run.start): run._replace(row=-1) for run in whole.runs}
     assert whole.history.get("searches") != 0  # of genetic
-    for _ in range(cuts):
+    for engine_then in (*others, *[engine] * (cuts - len(others))):
         left = whole.end.max() - now
         state = wk.state_at(there, now + np.random.default_rng(int(now)).uniform(0, left / 2))
         now = state.time
         waited += len(state.waiting)
-        there = wk.simulate(log, scheduler, procs=8, rng=5, state=state, **how)
+        there = wk.simulate(log, scheduler, engine=engine_then, state=state, **how)
         found = starts_by_row(there)
         assert found == {job: expected[job] for job in found}, now
+        for run in there.runs:
+            assert run._replace(row=-1) == runs[run.job, run.start]
+        for name in {"interruptions", "lost", "lost_work"} & there.columns.keys():
+            its, all_ = (
+                dict(zip(s.workload.job, s.columns[name], strict=True)) for s in (there, whole)
+            )
+            assert its.items() <= all_.items()
         if there.promised is not None:
             promised = dict(zip(whole.workload.job, whole.promised, strict=True))
             of_those = [promised[job] for job in there.workload.job]
@@ -180,6 +194,218 @@ def test_compiled_cut_and_continued_is_as_uncut(scheduler):
     for seed in range(30):
         how = {"engine": "compiled", "overrun": OVERRUNS[seed % 3]}
         continued_as_uncut(a_log(seed), scheduler, 12, **how)
+
+
+# Machines of nodes, outages, and passes after each event.
+
+NODES = wk.MachineDescription(
+    nodes=(
+        wk.NodeType(count=3, cores=2, memory=4000),
+        wk.NodeType(count=1, cores=4, gpus=2, memory=8000),
+    )
+)
+MACHINES = {
+    "nodes": NODES,
+    "partitions": wk.MachineDescription(
+        nodes=tuple(wk.NodeType(count=2, cores=4, partitions=(part,)) for part in "ab"),
+        partitions=(wk.Partition(name="a"), wk.Partition(name="b")),
+    ),
+    "tiers": wk.MachineDescription(
+        nodes=(wk.NodeType(count=2, cores=4, partitions=("a", "b")),),
+        partitions=(wk.Partition(name="a"), wk.Partition(name="b", tier=2)),
+    ),
+}
+ON_NODES = [name for name in that_support(SCHEDULERS, "nodes") if name not in REFUSED_ALONE]
+EVERY_DAY = {"easy", "conservative"}
+ON_NODES = [*ON_NODES, "conservative:compression=none", "reservations:4", "easy:strict=yes"]
+WITH_OUTAGES = [*ON_NODES, "slack", "multi-queue:3", "self-adaptive:threshold=0,most=2"]
+
+
+def a_log_for_nodes(seed, scheduler=""):
+    """A log whose jobs fit the machines, with memory and partitions."""
+    log, rng = a_log(seed, scheduler), np.random.default_rng(seed)
+    partition = rng.integers(1, 3, log.n_jobs)
+    words = pd.DataFrame({"partition": [" ab"[number] for number in partition.tolist()]})
+    columns = {"procs": np.minimum(log.column("procs"), 6), "partition": partition}
+    columns["requested_memory"] = rng.integers(0, 900, log.n_jobs)
+    return log.with_columns(**columns).replaced(sidecar=words)
+
+
+def some_outages(seed, log):
+    """Outages of some of 8 processors or of the cores of nodes, half of them announced."""
+    rng, span, made = np.random.default_rng(seed), int(log.column("submit").max()) + 60, []
+    for number in range(1, 7):
+        begin = int(rng.integers(0, span))
+        which = sorted((rng.choice(8, rng.integers(1, 6), replace=False) + 1).tolist())
+        known = max(begin - int(rng.integers(0, span)), 0) if number % 2 else -1
+        end = begin + int(rng.integers(1, span // 3 + 2))
+        made.append(wk.Outage(number, begin, end, components=tuple(which), announced=known))
+    return wk.Outages(tuple(made))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("scheduler", daily(ON_NODES, EVERY_DAY))
+def test_nodes_cut_and_continued_are_as_uncut(scheduler, machine, engine):
+    how = {"machine": MACHINES[machine], "engine": engine, "others": ENGINES}
+    for seed in range(2):
+        log = a_log_for_nodes(seed)
+        assert cut_again_and_again(log, scheduler, 4, overrun=OVERRUNS[seed], **how) > 0
+
+
+@pytest.mark.parametrize("how", [{"claim": "amounts"}, {"placement": "contiguous"}])
+def test_nodes_by_amounts_or_neighbours_cut_and_continued_are_as_uncut(how):
+    for engine in ENGINES:
+        cut_again_and_again(
+            a_log_for_nodes(1), "easy", 4, engine=engine, machine=NODES, others=ENGINES, **how
+        )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("interrupted", ["requeue", "lose"])
+@pytest.mark.parametrize("scheduler", daily(WITH_OUTAGES, EVERY_DAY))
+def test_outages_cut_and_continued_are_as_uncut(scheduler, interrupted, engine):
+    nodes = {"machine": NODES} if supports(SCHEDULERS[scheduler.partition(":")[0]], "nodes") else {}
+    for seed, where in enumerate(({}, nodes)):
+        log = a_log_for_nodes(seed, scheduler)
+        how = {"outages": some_outages(seed, log), "interrupted": interrupted, **where}
+        cut_again_and_again(log, scheduler, 5, engine=engine, others=ENGINES, **how)
+
+
+@pytest.mark.parametrize("scheduler", daily(WITH_OUTAGES, EVERY_DAY))
+def test_outages_of_users_cut_and_continued_are_as_uncut(scheduler):
+    for seed in range(2):
+        log, (other, *_) = a_log(seed), some_outages(seed, a_log(seed))
+        span = int(log.column("submit").max()) + 60
+        outages = wk.Outages((wk.Outage(7, span // 4, span, procs=0), other)).of_users(7, [1, 2])
+        if supports(SCHEDULERS[scheduler.partition(":")[0]], "outages of users"):
+            cut_again_and_again(log, scheduler, 5, engine="python", outages=outages)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scheduler", daily([*ALONE, *VARIANTS, *REMEMBERING], EVERY_DAY))
+def test_with_passes_after_events_cut_and_continued_is_as_uncut(scheduler, engine):
+    for seed in range(2):
+        how = {} if scheduler == "recorded" else {"overrun": OVERRUNS[seed]}
+        how |= {"passes": "event", "engine": engine}
+        cut_again_and_again(a_log(seed, scheduler), scheduler, 5, others=ENGINES, **how)
+
+
+PREDICTORS = (
+    *("last-two", "user-average", "user-average:window=2,decay=0.5", "same-job"),
+    *("quantile:q=0.5,window=3", "factor:0.5,correct=double", "exact"),
+    *("last-two,correct=increments,renewed=yes", "user-average,correct=none,renewed=yes"),
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("scheduler", daily(["easy", *WITH_OUTAGES], {"easy"}))
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_predictors_cut_and_continued_are_as_uncut(predictor, scheduler, engine):
+    for seed in range(2):
+        how = {"overrun": OVERRUNS[seed], "predictor": predictor, "engine": engine}
+        log = a_log(seed, scheduler)
+        if scheduler.startswith("self-adaptive") and predictor != "exact":
+            return
+        assert cut_again_and_again(log, scheduler, 4, others=ENGINES, **how) > 0
+
+
+def test_predictors_with_ended_jobs_that_are_replayed_are_refused():
+    log = a_log(0, "self-adaptive")
+    state = wk.state_at(wk.simulate(log, "self-adaptive", procs=8), log.column("submit")[-5])
+    assert state.ended.any()
+    with pytest.raises(ParameterError, match="last-two: a state does not hold its predictions of"):
+        wk.simulate(log, "self-adaptive", procs=8, state=state, predictor="last-two")
+
+
+def test_all_together_cut_and_continued_is_as_uncut():
+    for engine in ENGINES:
+        log = a_log_for_nodes(3)
+        how = {"predictor": "last-two", "outages": some_outages(3, log), "machine": NODES}
+        how |= {"passes": "event", "engine": engine, "others": ENGINES}
+        for scheduler in EVERY_DAY:
+            cut_again_and_again(log, scheduler, 5, **how)
+
+
+@pytest.mark.parametrize(
+    ("part", "how"),
+    [
+        ("machine", {"machine": NODES, "scheduler": "easy"}),
+        ("machine", {"outages": some_outages(3, a_log(3)), "scheduler": "easy"}),
+        ("scheduler", {"machine": NODES, "scheduler": "conservative:compression=none"}),
+        ("predictor", {"predictor": "last-two", "scheduler": "easy"}),
+    ],
+)
+def test_without_the_memory_of_a_part_jobs_would_start_otherwise(part, how, monkeypatch):
+    """Otherwise it need not be saved."""
+    held = QueueState.memory_of
+    monkeypatch.setattr(
+        QueueState, "memory_of", lambda s, of, *name: None if of == part else held(s, of, *name)
+    )
+    with pytest.raises((AssertionError, KeyError, WorkloadError)):
+        for seed in range(8):
+            cut_again_and_again(a_log_for_nodes(seed), cuts=9, engine="python", **how)
+
+
+@pytest.mark.parametrize("predictor", ["last-two", "user-average,renewed=yes", "factor:0.5"])
+def test_from_jobs_alone_predictors_begin_alike(predictor):
+    log = a_log(2)
+    state = wk.state_at(wk.simulate(log, "sjf", procs=8), log.column("submit")[-9])
+    one, other = (
+        wk.simulate(log, "easy", procs=8, state=state, predictor=predictor, engine=e)
+        for e in ENGINES
+    )
+    assert one.start.tolist() == other.start.tolist()
+
+
+@pytest.mark.parametrize("how", [{"machine": NODES}, {"procs": 8, "passes": "event"}])
+@pytest.mark.parametrize("outages", [False, True])
+def test_from_jobs_alone_nodes_and_passes_begin_alike(how, outages):
+    """Running jobs receive places in the order of their starts, and a pass comes first."""
+    log = a_log_for_nodes(2)
+    given = {"outages": some_outages(3, log)} if outages else {}
+    state = wk.state_at(wk.simulate(log, "sjf", procs=8), log.column("submit")[-12])
+    assert not state.memory
+    for scheduler in ("easy", "conservative"):
+        one, other = (
+            wk.simulate(log, scheduler, state=state, engine=e, **how, **given) for e in ENGINES
+        )
+        assert one.start.tolist() == other.start.tolist()
+        assert [*one.runs] == [*other.runs]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_running_jobs_that_find_no_nodes_are_refused(engine):
+    columns = {"submit": [0, 0, 0, 9], "wait": [0, 0, 0, 9], "run": [50] * 4, "procs": [2, 1, 1, 1]}
+    log = wk.Trace.from_columns({**columns, "requested_memory": [100, 4000, 4000, 1]})
+    state = wk.state_at(log, 5)
+    machine = wk.MachineDescription(nodes=(wk.NodeType(count=1, cores=4, memory=4300),))
+    with pytest.raises(WorkloadError, match="job 3 runs in the state, and does not fit next to"):
+        wk.simulate(state=state, machine=machine, engine=engine)
+    small = {"outages": wk.Outages((wk.Outage(1, 0, 99, components=(1, 2)),)), "procs": 4}
+    with pytest.raises(WorkloadError, match="job 2 runs in the state, and does not fit next to"):
+        wk.simulate(state=state, engine=engine, **small)
+
+
+def test_other_nodes_receive_running_jobs_again():
+    """What is remembered is of the same nodes; of others, jobs find places as they would."""
+    log = a_log_for_nodes(1)
+    state = wk.state_at(wk.simulate(log, "conservative", machine=NODES), 300)
+    more = wk.MachineDescription(nodes=(wk.NodeType(count=6, cores=2, memory=8000),))
+    wk.simulate(log, "easy", machine=more, state=state)
+    assert state.memory_of("machine", "other") is None
+
+
+def test_what_is_remembered_in_other_seconds_is_refused_only_where_it_is_used():
+    log = random_log(2)
+    dated = log.replaced(header=wk.Header(("; UnixStartTime: 1000",)))
+    state = wk.state_at(wk.simulate(dated, "conservative", procs=16), 9000)
+    early = log.with_columns(submit=log.column("submit") + 400)
+    early = early.replaced(header=wk.Header(("; UnixStartTime: 600",)))
+    same, moved = (wk.simulate(x, "easy", procs=16, state=state) for x in (dated, early))
+    assert (moved.start - 400).tolist() == same.start.tolist()
+    with pytest.raises(WorkloadError, match="begins 400 s after trace, and what its scheduler"):
+        wk.simulate(early, "conservative", procs=16, state=state)
 
 
 @pytest.mark.slow
@@ -290,7 +516,8 @@ def test_what_a_custom_scheduler_remembers_is_numbers_texts_lists_and_mappings(t
         with pytest.raises(WorkloadError, match="remember returns what no state can hold"):
             wk.state_at(schedule, 300)
     else:
-        assert wk.state_at(schedule, 300).memory["last"] == saved
+        memory = wk.state_at(schedule, 300).memory_of("scheduler", "Turning")
+        assert memory["values"]["last"] == saved
 
 
 def test_a_state_before_the_first_job_continues_in_both_engines():
@@ -418,11 +645,9 @@ def test_a_pass_comes_first_also_if_nothing_happens():
 
 
 REFUSED = {
-    "outages": (wk.Outages((wk.Outage(1, 5, 9, 2),)), "which processors are down"),
-    "passes": ("event", "in which order jobs started"),
     "offered_load": (0.5, "the jobs of a state are as they are"),
     "scale_runs": (2.0, "the jobs of a state are as they are"),
-    "predictor": ("last-two", "does not hold what it predicts of the jobs"),
+    "predictor": ("f-model:1", "does not hold what it predicts of the jobs"),
     "reservations": (wk.ReservationRequests(()), "the accepted requests"),
     "users": ("closed", "users who submit by the timestamps"),
     "state": (5, "give a path or a QueueState"),
@@ -521,6 +746,29 @@ def test_the_queue_of_slurm_is_a_state(tmp_path):
     assert (schedule.start - 9001).tolist()[3:] == [0, 2999, 3600, 6599]
     assert "assumed to run for their requested times" in state.assumed[0]
     assert wk.read_state(written(tmp_path, *jobs[:4])).time == 9000 - 500 + 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_running_jobs_of_the_queue_hold_their_nodes(engine, tmp_path):
+    """By name, of a machine that names its nodes; jobs of 4 processors, nodes of 4."""
+    jobs = [
+        slurm_job(1, "RUNNING", submit=-9, start=-8, nodes="n[2-3]"),
+        slurm_job(2, "RUNNING", submit=-7, start=-6, cpus=2, nodes="n3", minutes=30),
+        slurm_job(3, "PENDING", submit=-5, minutes=10),
+    ]
+    path = written(tmp_path, *jobs, last_update=NOW)
+    machine = wk.MachineDescription(nodes=(wk.NodeType(count=3, cores=4, names="n[1-3]"),))
+    schedule = wk.simulate(state=path, machine=machine, engine=engine)
+    assert sorted((run.job, run.nodes) for run in schedule.runs) == [
+        (1, ((2, 2), (3, 2))),
+        (2, ((3, 2),)),
+        (3, ((1, 2), (2, 2))),
+    ]
+    other = wk.MachineDescription(nodes=(wk.NodeType(count=3, cores=4, names="m[1-3]"),))
+    with pytest.warns(
+        WorkloadWarning, match=r"job 1 runs on 'n\[2-3\]', which the machine has not"
+    ):
+        wk.simulate(state=path, machine=other, engine=engine)
 
 
 def test_users_of_the_queue_are_those_of_the_log_by_name(tmp_path):

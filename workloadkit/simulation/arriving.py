@@ -1,93 +1,146 @@
-"""The jobs of a log that arrive, and what its scheduler remembers where the simulation is cut."""
+"""The jobs of a log that arrive, and what is remembered where their simulation is cut."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from workloadkit.distinct import distinct
 from workloadkit.settings import Simulate
-from workloadkit.settings.simulation import UtilityAt
-from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import plain_simulation, predicted
-from workloadkit.simulation.machine.hardware import is_described, is_reservable
+from workloadkit.simulation.machine.hardware import GroupMachine, is_described, is_reservable
 from workloadkit.simulation.patience import play_soonest
-from workloadkit.simulation.policies.policy import Policy, compiled_form
+from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.selection import SimulationParts
-from workloadkit.simulation.supports import memory_of
+from workloadkit.simulation.supports import Memories, memory_of
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.workload import Rules, Workload, that_wait
+from workloadkit.simulation.workload import Workload, that_wait
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     from workloadkit.simulation.policies.compiled import CompiledPolicy
 
 
-def arriving(
-    parts: SimulationParts, settings: Simulate
-) -> tuple[SimulationParts, Trace, Trace, Workload]:
+def arriving(parts: SimulationParts) -> tuple[Trace, Trace, Workload]:
     """Return the log, also scaled, and its jobs, of which some are there at the beginning."""
     log: Any = parts.trace  # None for a population with its own log
     unscaled = parts.population.log(log, parts.rules.seed)
     trace = parts.as_workload.scaled(unscaled)
     workload = parts.as_workload.of(trace)
     if parts.rules.begin is not None:
-        from workloadkit.simulation.continuing import recalled, with_begun  # loads readers
+        from workloadkit.simulation.continuing import with_begun  # loads readers
 
         workload = with_begun(workload, trace)
-        workload, rules = recalled(workload, parts.rules, settings.state)
-        parts = replace(parts, rules=rules)
-    return parts, unscaled, trace, workload
+    return unscaled, trace, workload
+
+
+def served(
+    parts: SimulationParts, settings: Simulate, trace: Trace, workload: Workload
+) -> Iterator[tuple[GroupMachine, SimulationParts, Workload]]:
+    """Yield the machines that serve the jobs of a log, each with its parts and its jobs."""
+    machine: Any = parts.rules.hardware
+    groups = [GroupMachine("", machine, np.arange(workload.submit.size))]
+    if is_described(machine):
+        groups = machine.parts(trace, workload)
+    for group in groups:
+        policy, jobs = parts.policy, workload
+        if is_described(machine):
+            jobs = workload.take(group.jobs)
+            if distinct(jobs.tiers).size > 1 and machine.reservations is None:
+                from workloadkit.simulation.policies.order.tiers import in_tiers
+
+                policy = in_tiers(policy)
+        rules = replace(parts.rules, machine=group.hardware.procs, hardware=group.hardware)
+        if rules.begin is not None:
+            from workloadkit.simulation.continuing import recalled
+
+            jobs, memory = recalled(parts, settings.state, group, jobs)
+            rules = replace(rules, memory=memory)
+        yield group, replace(parts, policy=policy, rules=rules), jobs
 
 
 def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[str, Any]:
-    """Return what the policy of a simulation remembers before all events of a time.
+    """Return what the parts of a simulation remember before all events of a time.
 
-    The jobs of a log are simulated again, until then.
+    The jobs of a log are simulated again, until then. See `QueueState.memory`.
     """
-    parts, _, _, workload = arriving(parts, settings)
-    policy: Any = parts.policy
-    workload, rules = that_wait(workload), parts.rules
+    _, trace, workload = arriving(parts)
     until = time if workload.submit.dtype.kind == "f" else math.ceil(time)
-    plain = partial(
-        _in_python,
-        *(policy, parts.name, rules),
-        parts.behaviour.plain(workload, rules.begin, rules.memory),
-        until,
-        utility_at=settings.utility_at,
-    )
-    if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
-        memory = plain()
-    else:
-        compiled = partial(_compiled, policy, workload, rules, until)
-        memory = play_soonest(compiled, plain, workload.submit.size, settings.engine)
-    return {"scheduler": parts.name, "machine": rules.machine, "past": 0, "jobs": {}, **memory}
+    found = [
+        (group, *_cut(its, settings, jobs, until))
+        for group, its, jobs in served(parts, settings, trace, that_wait(workload))
+    ]
+    every = np.sort(np.concatenate([group.jobs[there] for group, there, _ in found]))
+    machines = {}
+    for group, there, memory in found:
+        place = np.searchsorted(every, group.jobs[there]).tolist()
+        if memory_of(parts.policy) is None:
+            memory = memory._replace(scheduler={})
+        names = parts.names_on(group.hardware)
+        machines[group.name] = {
+            part: _saved(found, place, every.size, name=names[part], procs=group.hardware.procs)
+            for part in names
+            if (found := getattr(memory, part)) is not None
+        }
+    past = max(its["scheduler"]["values"].get("past", 0) for its in machines.values())
+    return {"past": past, "settings": parts.settings_in_states, "machines": machines}
+
+
+def _saved(memory: Mapping[str, Any], place: Any, size: int, **of: Any) -> dict[str, Any]:
+    """Return what a part remembers of the jobs at some places among all that are there."""
+
+    def spread(column: Sequence[Any]) -> list[Any]:
+        every = [None] * size
+        for i, value in zip(place, column, strict=True):
+            every[i] = value
+        return every
+
+    jobs = {name: spread(column) for name, column in memory.get("jobs", {}).items()}
+    values = {name: value for name, value in memory.items() if name != "jobs"}
+    return of | {"jobs": jobs, "values": values}
 
 
 def can_be_cut(parts: SimulationParts) -> bool:
-    """Whether a simulation can be continued with what its policy remembers."""
-    hardware, memory = parts.rules.hardware, memory_of(parts.policy)
-    is_pool = not is_described(hardware) and not is_reservable(hardware)
-    follows = isinstance(parts.behaviour, OpenUsers)
-    return memory is not None and memory.kept and is_pool and follows
+    """Whether parts of a simulation remember more than the running and waiting jobs."""
+    rules, machine = parts.rules, parts.rules.hardware
+    assert machine is not None  # selected
+    if not isinstance(parts.behaviour, OpenUsers) or is_reservable(machine):
+        return False
+    if getattr(machine, "reservations", None) is not None:
+        return False
+    memories = memory_of(parts.policy), machine.memory_of_places, memory_of(rules.predictor)
+    found = [memory for memory in memories if memory is not None]
+    return all(each.kept for each in found) and (bool(found) or rules.passes == "event")
+
+
+def _cut(
+    parts: SimulationParts, settings: Simulate, workload: Workload, until: Any
+) -> tuple[NDArray[np.int64], Memories]:
+    """Return the jobs that run or wait before a time, and what is remembered then."""
+    plain = partial(_in_python, parts, settings, workload, until)
+    if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
+        return plain()
+    compiled = partial(_compiled, parts, workload, until)
+    return play_soonest(compiled, plain, workload.submit.size, settings.engine)
 
 
 def _in_python(
-    policy: Policy | Scheduler,
-    name: str,
-    rules: Rules,
-    users: Sequence[User],
-    until: Any,
-    *,
-    utility_at: UtilityAt = "turnaround",
-) -> dict[str, Any]:
-    """Return what a policy remembers before a time, see `Scheduler.remember`."""
-    simulation = plain_simulation(policy, name, rules, users, utility_at)
+    parts: SimulationParts, settings: Simulate, workload: Workload, until: Any
+) -> tuple[NDArray[np.int64], Memories]:
+    rules = parts.rules
+    users = parts.behaviour.plain(workload, rules.begin, rules.memory)
+    simulation = plain_simulation(parts.policy, parts.name, rules, users, settings.utility_at)
     simulation.go(until)
-    return simulation.scheduler.remember(simulation.there)
+    return simulation.remember()
 
 
-def _compiled(policy: Policy, workload: Workload, rules: Rules, until: Any) -> dict[str, Any]:
-    """Do the same in the compiled engine, for the jobs of a log."""
-    how: CompiledPolicy = compiled_form(policy, *predicted(workload, rules))
+def _compiled(
+    parts: SimulationParts, workload: Workload, until: Any
+) -> tuple[NDArray[np.int64], Memories]:
+    policy: Any = parts.policy
+    how: CompiledPolicy = compiled_form(policy, *predicted(workload, parts.rules))
     return how.remembered(until)

@@ -3,11 +3,12 @@
 import os
 import warnings
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.custom import is_custom
 from workloadkit.distinct import distinct
 from workloadkit.errors import (
     ParameterError,
@@ -18,18 +19,23 @@ from workloadkit.errors import (
     quoted,
 )
 from workloadkit.fields import NAMES
+from workloadkit.machine.hostlists import expand_counted
 from workloadkit.resample.mixing import joined_logs
 from workloadkit.settings import Simulate
 from workloadkit.settings.simulation import OnMachine
 from workloadkit.simulation.engines import in_advance
+from workloadkit.simulation.machine.hardware import GroupMachine, is_described
 from workloadkit.simulation.policies.policy import draws
 from workloadkit.simulation.policies.recorded import RECORDED_START
 from workloadkit.simulation.queue_state import QueueState, read_state
 from workloadkit.simulation.schedule.notes import name_of
-from workloadkit.simulation.supports import memory_of, supports
+from workloadkit.simulation.supports import Memories, memory_of, supports
 from workloadkit.simulation.users import OpenUsers
-from workloadkit.simulation.workload import Rules, Workload, never
+from workloadkit.simulation.workload import Workload, never
 from workloadkit.trace import Columns, Trace
+
+if TYPE_CHECKING:
+    from workloadkit.simulation.selection import SimulationParts
 
 Asked = TypeVar("Asked", bound=OnMachine)
 
@@ -85,12 +91,6 @@ def _in_time_of(trace: Trace, state: QueueState) -> Trace:
             "compared"
         )
     shift = (ours or 0) - (theirs or 0)
-    if shift and state.memory:
-        when = f"{abs(shift):,} s {'after' if shift > 0 else 'before'} {trace.name}"
-        raise WorkloadError(
-            f"{log.name} begins {when}, and what its scheduler remembers is in its own seconds; "
-            "simulate the log that was cut"
-        )
     columns: dict[str, Any] = {name: log.column(name) for name in NAMES}
     columns["submit"] = columns["submit"] + shift
     for name in _NAMED:
@@ -144,16 +144,14 @@ def begun_with_state(trace: Trace | None, settings: Asked) -> tuple[Trace, Asked
     return continued(trace, state), replace(settings, state=state)
 
 
-#: Settings that change jobs or machine, or are of parts that a state does not hold.
-_EXCLUDED = {
-    "outages": "which processors are down, and which jobs use them",
-    "reservations": "the accepted requests",
-    "machine": "the nodes of the running jobs",
-}
+#: Settings of parts that a state does not hold.
+_EXCLUDED = {"reservations": "the accepted requests"}
 
 
-def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simulate) -> None:
-    """Check that a simulation can begin with running and waiting jobs alone."""
+def check_continuing(
+    trace: Trace | None, policy: Any, behaviour: Any, predictor: Any, settings: Simulate
+) -> None:
+    """Check that a simulation can begin with what a state holds."""
     for name, what in _EXCLUDED.items():
         if getattr(settings, name) is not None:
             both = f"and {parameter(name)}: a state does not hold {what}"
@@ -164,37 +162,40 @@ def check_continuing(policy: Any, behaviour: Any, predictor: Any, settings: Simu
             raise ParameterError("state", why)
     if settings.unit != "procs":
         raise ParameterError("state", f"and {parameter('unit')}: a state counts processors")
-    if settings.passes == "event":
-        why = f"and {parameter('passes')}: a state does not hold in which order jobs started"
-        raise ParameterError("state", why)
     if not isinstance(behaviour, OpenUsers) or settings.population != "recorded":
         raise ParameterError("state", "is for users who submit by the timestamps of a log")
-    if predictor is not None and not _has_no_memory(predictor):
-        what = "a state does not hold what it predicts of the jobs; plan with requested times"
-        raise ParameterError(f"predictor {name_of(predictor)}: {what}")
-    _check_memory(policy, settings.state)
-    if settings.cancelled == "keep" and settings.state.ended.any():
+    _check_predictor(predictor, settings.state)
+    state, who, memory = settings.state, f"scheduler {name_of(policy)}", memory_of(policy)
+    if not supports(policy, "state"):
+        why = "a state of running and waiting jobs does not hold what it remembers"
+        raise ParameterError(f"{who}: {why}")
+    held = state.memory_of("scheduler", name_of(policy))
+    if memory is not None and not memory.instead and held is None:
+        advice = "; save one of a simulation with this scheduler (--save-state)" * memory.kept
+        raise ParameterError(f"{who}: the state does not hold {memory.what}{advice}")
+    if memory is not None and held is not None and trace is not None:
+        _check_seconds(trace, state)
+    if settings.cancelled == "keep" and state.ended.any():
         why = (
             f"is 'keep', and scheduler {name_of(policy)} uses jobs that have ended: leave them out"
         )
         raise ParameterError("cancelled", why)
 
 
-def _check_memory(policy: Any, state: QueueState) -> None:
-    """Check that a policy can begin with what a state holds."""
-    who, memory = f"scheduler {name_of(policy)}", memory_of(policy)
-    if not supports(policy, "state"):
-        why = "a state of running and waiting jobs does not hold what it remembers"
-        raise ParameterError(f"{who}: {why}")
-    if memory is not None and not memory.instead and state.memory_of(policy) is None:
-        advice = "; save one of a simulation with this scheduler (--save-state)" * memory.kept
-        raise ParameterError(f"{who}: the state does not hold {memory.what}{advice}")
+def _check_seconds(trace: Trace, state: QueueState) -> None:
+    """Check that the times that a state remembers are in the seconds of the log."""
+    shift = state.time - (trace.header.state_time or 0)
+    if shift:
+        when = f"{abs(shift):,.15g} s {'before' if shift > 0 else 'after'} {trace.name}"
+        raise WorkloadError(
+            f"{state.log.name} begins {when}, and what its scheduler remembers is in its own "
+            "seconds; simulate the log that was cut"
+        )
 
 
-def check_size(policy: Any, state: QueueState, procs: int) -> None:
+def _check_size(policy: Any, held: dict[str, Any] | None, procs: int) -> None:
     """Check that what a policy remembers is of a machine of this size, if it must be."""
-    memory, held = memory_of(policy), state.memory_of(policy)
-    before = procs if held is None else held.get("machine", procs)
+    memory, before = memory_of(policy), procs if held is None else held["procs"]
     if memory is not None and memory.of_machine and before != procs:
         why = (
             f"is of a machine of {before} processors, not {procs}, and holds {memory.what}; "
@@ -205,28 +206,86 @@ def check_size(policy: Any, state: QueueState, procs: int) -> None:
         raise ParameterError("state", why)
 
 
-def _has_no_memory(predictor: Any) -> bool:
-    """Whether a predictor knows all predictions in advance, and draws none of them."""
-    return in_advance(predictor) is not None and not draws(predictor)
+def _check_predictor(predictor: Any, state: QueueState) -> None:
+    """Check that a predictor can continue."""
+    if predictor is None or (in_advance(predictor) is not None and not draws(predictor)):
+        return
+    if memory_of(predictor) is None or is_custom(predictor):
+        what = "a state does not hold what it predicts of the jobs; plan with requested times"
+        raise ParameterError(f"predictor {name_of(predictor)}: {what}")
+    if state.ended.any():
+        why = "a state does not hold its predictions of jobs that have ended, which are replayed"
+        raise ParameterError(f"predictor {name_of(predictor)}: {why}")
 
 
-def recalled(workload: Workload, rules: Rules, state: QueueState) -> tuple[Workload, Rules]:
-    """Return the workload and the rules with what the policy remembers of the jobs there.
+def recalled(
+    parts: "SimulationParts", state: QueueState, group: GroupMachine, workload: Workload
+) -> tuple[Workload, Memories]:
+    """Return the jobs that a machine serves, and what its parts remember of those there.
 
-    Columns of the state are in the order of its jobs, those of the rules in that of the workload.
+    Columns of the state are in the order of its jobs, those of the memories in that of the
+    workload.
     """
-    memory = rules.memory
-    if memory is None:
-        return workload, rules
-    place, there = np.cumsum(~state.ended) - 1, np.flatnonzero(workload.submit < rules.begin)
+    place, there = np.cumsum(~state.ended) - 1, np.flatnonzero(workload.submit < parts.rules.begin)
     there = there[~state.ended[workload.row[there]]]
     which = place[workload.row[there]].tolist()
-    jobs = {name: [column[i] for i in which] for name, column in memory["jobs"].items()}
-    if RECORDED_START in jobs:
-        wait = workload.wait.astype(np.result_type(workload.wait, *jobs[RECORDED_START]))
-        wait[there] = np.array(jobs[RECORDED_START]) - workload.submit[there]
+    memories: dict[str, Any] = {}
+    for part, name in parts.names_on(group.hardware).items():
+        if (found := state.memory_of(part, name, group.name)) is not None:
+            jobs = {x: [column[i] for i in which] for x, column in found["jobs"].items()}
+            memories[part] = {**found["values"], "jobs": jobs}
+            if part == "scheduler":
+                _check_size(parts.policy, found, group.hardware.procs)
+    if "machine" not in memories and group.hardware.numbering:
+        begun: Any = workload.begun
+        running = there[begun[there] != never(begun.dtype)]
+        places = _listed_places(parts, state, group.hardware, workload.take(running))
+        if any(places):
+            of_job = dict(zip(running.tolist(), places, strict=True))
+            memories["machine"] = {"jobs": {"place": [*map(of_job.get, there.tolist())]}}
+    goes_on = state.memory.get("settings") == parts.settings_in_states
+    memory = Memories(**memories, goes_on=goes_on and "scheduler" in memories)
+    if memory.scheduler is not None and RECORDED_START in memory.scheduler["jobs"]:
+        start = memory.scheduler["jobs"][RECORDED_START]
+        wait = workload.wait.astype(np.result_type(workload.wait, *start))
+        wait[there] = np.array(start) - workload.submit[there]
         workload = replace(workload, wait=wait)
-    return workload, replace(rules, memory={**memory, "jobs": jobs})
+    return workload, memory
+
+
+def _listed_places(
+    parts: "SimulationParts", state: QueueState, hardware: Any, running: Workload
+) -> list[Any]:
+    """Return where jobs run by the names of their nodes in the state, None where that is unknown.
+
+    As many processors are on each node as the list states, or else as many as on the others.
+    """
+    machine, sidecar, unknown = parts.rules.hardware, state.log.sidecar, [None] * running.job.size
+    if not (is_described(machine) and sidecar is not None and "node_list" in sidecar):
+        return unknown
+    names = machine.description.node_names
+    number = {names[i - 1]: i for i in hardware.numbers if names}
+    left = dict(zip(hardware.numbers, (node[0] for node in hardware.site.capacity), strict=True))
+    lists, places = sidecar["node_list"].astype(object).fillna("").to_numpy()[running.row], []
+    jobs = (lists.tolist(), running.procs.tolist(), running.job.tolist())
+    for text, procs, job in zip(*jobs, strict=True):
+        listed = expand_counted(text) if text else []
+        stated, size = [count for _, count in listed], max(len(listed), 1)
+        if sum(stated) != procs:
+            stated = [procs // size + (i < procs % size) for i in range(len(listed))]
+        place = [(number.get(name, 0), n) for (name, _), n in zip(listed, stated, strict=True) if n]
+        for node, count in place:
+            left[node] = left.get(node, 0) - count
+        if not place or any(left[node] < 0 for node, _ in place):
+            warnings.warn(
+                f"{state.log.name}: job {job} runs on {quoted(text)}, which the machine has not, "
+                "or not free: running jobs are placed in the order of their starts",
+                WorkloadWarning,
+                stacklevel=6,
+            )
+            return unknown
+        places.append(place)
+    return places
 
 
 def with_begun(workload: Workload, trace: Trace) -> Workload:

@@ -28,7 +28,7 @@ from workloadkit.simulation.workload import (
 )
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.machine.described import GroupMachine
+    from workloadkit.simulation.machine.hardware import GroupMachine
     from workloadkit.simulation.machine.outages import Runs
     from workloadkit.simulation.plain.simulation import Simulation
 
@@ -189,6 +189,7 @@ def joined(
         """Return the values of all jobs, None where some are unknown."""
         if any(some is None for some in values):
             return None
+        values = [*map(np.asarray, values)]
         every = np.empty(workload.submit.size, np.result_type(*values))
         for (part, _), some in zip(played, values, strict=True):
             every[part.jobs] = some

@@ -31,7 +31,6 @@ from workloadkit.io.formats import looks_like, read_native, write_log
 from workloadkit.io.slurm_json.state import listed_state
 from workloadkit.provenance import as_note, noted, provenance
 from workloadkit.simulation.schedule import Schedule
-from workloadkit.simulation.schedule.notes import name_of
 from workloadkit.simulation.workload.from_log import are_whole, cancelled_in_queue
 from workloadkit.trace import Columns, Trace
 
@@ -84,15 +83,21 @@ class QueueState(Displayed):
 
     @cached_property
     def memory(self) -> dict[str, Any]:
-        """What the scheduler of a simulation that was cut remembers; empty for none."""
+        """What the parts of a simulation that was cut remember; empty for none.
+
+        Under ``machines`` by the name of a partition, or of partitions that share nodes, that of
+        each part: ``scheduler``, ``machine``, ``predictor``. Columns are of the running and waiting
+        jobs; `past` is for how long those that have ended count. [s]
+        """
         text = self.log.header.get(_MEMORY)
         if text is None:
             return {}
         try:
             found = json.loads(text)
             seal = found.pop(_SEAL)
-            columns, n_there = found["jobs"].values(), int((~self.ended).sum())
-            fits = isinstance(found["scheduler"], str) and all(len(c) == n_there for c in columns)
+            parts = [part for its in found["machines"].values() for part in its.values()]
+            columns = [c for part in parts for c in part["jobs"].values()]
+            fits = all(len(column) == (~self.ended).sum() for column in columns)
             if fits and seal == _seal(json.dumps(found)):
                 return dict(found)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -101,10 +106,16 @@ class QueueState(Displayed):
             f"{self.log.name}: {_MEMORY} in the header is not what simulate --save-state writes"
         )
 
-    def memory_of(self, policy: Any) -> dict[str, Any] | None:
-        """Return what a policy remembers; None where the state is of another one, or has none."""
-        same = bool(self.memory) and self.memory["scheduler"] == name_of(policy)
-        return self.memory if same else None
+    def memory_of(self, part: str, name: str, machine: str | None = None) -> dict[str, Any] | None:
+        """Return what a part remembers; None where the state is of another one, or has none.
+
+        By default of any of the machines.
+        """
+        for its_name, parts in self.memory.get("machines", {}).items():
+            found: dict[str, Any] = parts.get(part, {})
+            if found.get("name") == name and machine in (None, its_name):
+                return found
+        return None
 
     @property
     def running(self) -> "pd.DataFrame":
@@ -177,8 +188,7 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     ParameterError
         If `time` is not a finite number.
     WorkloadError
-        If a job that ran has no known wait, if outages stopped jobs of the simulation, or if the
-        simulation begins after `time`.
+        If a job that ran has no known wait, or if the simulation begins after `time`.
 
     Examples
     --------
@@ -203,8 +213,11 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
         )
     start = np.where(ran | leaves, submit + wait, np.nan)
     end = np.where(ran, start + run, start)  # NaN for jobs that are in neither case
-    events = np.concatenate((submit[ran | leaves], start, end))
+    rows, times = _stopped_runs(log, trace)
+    events = np.concatenate((submit[ran | leaves], start, end, times.ravel()))
     now = min(events[events >= time], default=float(time))
+    goes_on = (times[:, 0] < now) & (times[:, 1] >= now)
+    start[rows[goes_on]] = times[goes_on, 0]
     there = (submit < now) & (end >= now)  # False for NaN
     memory: dict[str, Any] = {}
     if not isinstance(log, Trace) and log.remembered is not None:
@@ -214,7 +227,8 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
         began = log.cancelled.workload.job[log.cancelled.start < now]
         there &= ~(leaves & np.isin(trace.column("job"), began))
     rows = np.flatnonzero(there)
-    made = _with_waits(trace.take(rows), np.where(start < now, wait, np.nan), rows)
+    begun = np.where(start < now, start - submit, np.nan)
+    made = _with_waits(_as_submitted(log, trace, end >= now).take(rows), begun, rows)
     note = as_note(provenance(trace, time=f"{now:.15g}"))
     header = trace.header.without("StateTime").without(_MEMORY).without("Window")
     header = header.with_jobs(rows.size)
@@ -241,9 +255,10 @@ def _as_json(memory: dict[str, Any]) -> str:
         text = json.dumps(memory, default=plain)
         return json.dumps(memory | {_SEAL: _seal(text)}, default=plain)
     except (TypeError, ValueError) as error:
+        who = next(iter(memory["machines"].values()))["scheduler"]["name"]
         raise WorkloadError(
-            f"scheduler {memory['scheduler']}: remember returns what no state can hold; numbers, "
-            f"strings, and lists or mappings of them are saved: {error}"
+            f"scheduler {who}: remember returns what no state can hold; numbers, strings, and "
+            f"lists or mappings of them are saved: {error}"
         ) from error
 
 
@@ -255,18 +270,34 @@ def _with_waits(taken: Trace, wait: NDArray[np.float64], rows: NDArray[np.int64]
 
 
 def _simulated(schedule: Schedule, time: float) -> Trace:
-    """Return the log of a simulation, if its starts are all that there is to know."""
-    if "interruptions" in schedule.columns and np.any(schedule.columns["interruptions"]):
-        raise WorkloadError(
-            f"{schedule.source.name}: outages stopped jobs of this simulation: of these the last "
-            "start alone is known, and not the state before"
-        )
+    """Return the log of a simulation, with the run times of jobs that outages will stop."""
     if schedule.begin is not None and time < schedule.begin:
         raise WorkloadError(
             f"{schedule.source.name}: the simulation begins with the state of second "
             f"{schedule.begin:.15g}: it has none of second {time:.15g}"
         )
     return schedule.trace()
+
+
+def _stopped_runs(log: Trace | Schedule, trace: Trace) -> tuple[NDArray[np.int64], NDArray]:
+    """Return the runs that outages stopped: rows in the log of a simulation; starts and ends."""
+    runs = [] if isinstance(log, Trace) else [run for run in log.runs if run.interrupted]
+    rows = np.flatnonzero(~cancelled_in_queue(trace))  # of the simulated jobs
+    times = np.array([(run.start, run.end) for run in runs], float).reshape(-1, 2)
+    return rows[[run.row for run in runs]], times
+
+
+def _as_submitted(log: Trace | Schedule, trace: Trace, there: NDArray[np.bool_]) -> Trace:
+    """Return the log of a simulation with run times and status of jobs that will be lost."""
+    if isinstance(log, Trace) or not np.any(lost := log.columns.get("lost", False)):
+        return trace
+    rows = np.flatnonzero(~cancelled_in_queue(trace))
+    which = np.flatnonzero(lost & there[rows])
+    jobs = {name: trace.column(name) for name in NAMES}
+    for name in ("run", "status"):
+        jobs[name] = jobs[name].copy()
+        jobs[name][rows[which]] = log.source.column(name)[log.workload.row[which]]
+    return trace.replaced(jobs=Columns(jobs))
 
 
 def write_state(state: QueueState, path: str | os.PathLike[str]) -> tuple[Path, ...]:

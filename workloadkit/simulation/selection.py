@@ -18,6 +18,7 @@ from workloadkit.simulation import populations, predictors, schedulers
 from workloadkit.simulation import users as behaviours
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import copies
+from workloadkit.simulation.machine.hardware import Hardware
 from workloadkit.simulation.policies.policy import Policy, draws
 from workloadkit.simulation.populations.population import Population
 from workloadkit.simulation.schedule.notes import identity_of, name_of, users_noted
@@ -73,6 +74,17 @@ class SimulationParts:
         """Name of the policy, for messages."""
         return name_of(self.policy)
 
+    def names_on(self, machine: Hardware) -> dict[str, str]:
+        """Return the names by which saved states know the parts, on a machine or a part of it."""
+        names = {"scheduler": self.name, "machine": machine.numbering}
+        return names | {"predictor": str(self.parameters.get("predictor", ""))}
+
+    @property
+    def settings_in_states(self) -> dict[str, str]:
+        """The settings by which a simulation goes on as it was cut."""
+        others = self.parameters.keys() - {"engine", "seed", "state"}
+        return {name: str(self.parameters[name]) for name in sorted(others)}
+
     @property
     def follows_log(self) -> bool:
         """Whether the schedule is the recorded one."""
@@ -92,7 +104,7 @@ def select_parts(
     if settings.state is not None:
         from workloadkit.simulation.continuing import check_continuing
 
-        check_continuing(policy, behaviour, predictor, settings)
+        check_continuing(trace, policy, behaviour, predictor, settings)
     who = populations.parse(population) if isinstance(population, str) else population
     _check_presence(trace, behaviour, who)
     if not isinstance(who, Population):  # it makes one for the log
@@ -102,10 +114,6 @@ def select_parts(
     _check_parts(policy, behaviour, predictor)
     _check_cancelled(behaviour, settings)
     site = select_machine(trace, policy, behaviour, who, settings)
-    if settings.state is not None:
-        from workloadkit.simulation.continuing import check_size
-
-        check_size(policy, settings.state, site.hardware.procs)
     own = isinstance(policy, Scheduler) or _is_plain(behaviour)
     chosen = {
         "scheduler": scheduler if isinstance(scheduler, str) else identity_of(policy),
@@ -124,7 +132,7 @@ def select_parts(
         behaviour,
         who,
         _engine(settings.engine, site, own, is_plain_only(behaviour)),
-        _rules(trace, policy, predictor, overrun, site, settings, parameters.get("seed", 0)),
+        _rules(trace, predictor, overrun, site, settings, parameters.get("seed", 0)),
         AsWorkload.by(
             replace(settings, overrun=overrun),
             site.hardware.procs,
@@ -140,7 +148,6 @@ def select_parts(
 
 def _rules(
     trace: Trace | None,
-    policy: Any,
     predictor: Any,
     overrun: Overrun,
     site: SelectedMachine,
@@ -159,7 +166,6 @@ def _rules(
         site.holds,
         settings.interrupted == "requeue",
         None if state is None or trace is None else trace.header.state_time,
-        None if state is None else state.memory_of(policy),
     )
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadWarning, parameter
 from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
 from workloadkit.settings.setting import takes
-from workloadkit.simulation.arriving import arriving, can_be_cut, remembered
+from workloadkit.simulation.arriving import arriving, can_be_cut, remembered, served
 from workloadkit.simulation.engine import Scheduler, User
 from workloadkit.simulation.engines import (
     EngineResult,
@@ -75,7 +74,7 @@ def execute(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, E
 
 def _replay(parts: SimulationParts, settings: Simulate) -> tuple[Trace, Trace, EngineResult]:
     """Let the jobs of a log arrive at their submit times."""
-    parts, unscaled, trace, workload = arriving(parts, settings)
+    unscaled, trace, workload = arriving(parts)
     play = _serve_log(parts, settings, trace, that_wait(workload))
     return trace, unscaled, without_cancelled(play, workload)
 
@@ -85,20 +84,9 @@ def _serve_log(
 ) -> EngineResult:
     """Run the jobs of a log on its machine, which may have partitions."""
     machine = parts.rules.hardware
-    if not is_described(machine):
-        return _serve(parts, settings, workload)
-    played = []
-    for part in machine.parts(trace, workload):
-        jobs, policy = workload.take(part.jobs), parts.policy
-        if distinct(jobs.tiers).size > 1 and machine.reservations is None:
-            from workloadkit.simulation.policies.order.tiers import in_tiers
-
-            policy = in_tiers(policy)
-        rules = replace(parts.rules, machine=part.hardware.procs, hardware=part.hardware)
-        its = replace(parts, policy=policy, rules=rules)
-        played.append((part, _serve(its, settings, jobs)))
-    play = joined(workload, played)
-    return play._replace(history=machine.assumed(trace))
+    groups = served(parts, settings, trace, workload)
+    play = joined(workload, [(group, _serve(its, settings, jobs)) for group, its, jobs in groups])
+    return play._replace(history=machine.assumed(trace)) if is_described(machine) else play
 
 
 def _serve(parts: SimulationParts, settings: Simulate, workload: Workload) -> EngineResult:

@@ -41,17 +41,17 @@ USUAL = frozenset({"machines", "nodes", "outages", "outages of users", "adaptati
 
 
 class Memory(NamedTuple):
-    """What a scheduler remembers besides the running and waiting jobs: its attribute `memory`.
+    """What a part remembers besides the running and waiting jobs: its attribute `memory`.
 
-    A simulation cut and continued from a saved state, which holds it, is as if uncut. Schedulers
-    without one continue from running and waiting jobs alone.
+    Of a scheduler, a predictor or a machine. A simulation cut and continued from a saved state,
+    which holds it, is as if uncut. Parts without one continue from running and waiting jobs alone.
 
     Parameters
     ----------
     what : str
         What decides starts besides them.
     instead : str
-        What the scheduler begins with where a state does not hold it; empty if it is refused.
+        What the part begins with where a state does not hold it; empty if it is refused.
     only : str
         With which parameters it remembers this, if not always; its attribute `remembers` then is
         whether it does.
@@ -73,6 +73,35 @@ class Memory(NamedTuple):
     kept: bool = True
     of_machine: bool = False
 
+
+class Memories(NamedTuple):
+    """What the parts of a simulation remember as it begins with a state; None for nothing.
+
+    Of columns of jobs, each has a value for each of the running and waiting jobs, in the order of
+    arrival.
+
+    Parameters
+    ----------
+    scheduler : mapping, optional
+        See `Scheduler.remember`.
+    machine : mapping, optional
+        See `workloadkit.simulation.machine.plain.Machine.remember`.
+    predictor : mapping, optional
+        See `workloadkit.simulation.predictors`.
+    goes_on : bool
+        Whether all settings are those of the simulation that was cut. Otherwise a pass comes first.
+    """
+
+    scheduler: Mapping[str, Any] | None = None
+    machine: Mapping[str, Any] | None = None
+    predictor: Mapping[str, Any] | None = None
+    goes_on: bool = False
+
+
+NOTHING = Memories()
+
+#: Columns of jobs that the machine remembers if there are outages.
+OF_INTERRUPTED = {"interruptions", "lost_work"}
 
 _WITHIN = ("outages", "outages of users")  # the machine, which jobs must not exceed then
 
@@ -149,8 +178,8 @@ def that_support(known: Mapping[str, Any], what: str) -> list[str]:
     return [name for name, kind in known.items() if supports(kind, what)]
 
 
-def memory_of(policy: Any) -> Memory | None:
-    """Return what a scheduler remembers besides the running and waiting jobs, if anything.
+def memory_of(part: Any) -> Memory | None:
+    """Return what a part remembers besides the running and waiting jobs, if anything.
 
     Examples
     --------
@@ -158,8 +187,8 @@ def memory_of(policy: Any) -> Memory | None:
     >>> memory_of(Easy()), memory_of(UserPriority(by="recency")).what
     (None, 'the latest submissions of users')
     """
-    memory: Memory | None = getattr(policy, "memory", None)
-    return memory if getattr(policy, "remembers", True) else None
+    memory: Memory | None = getattr(part, "memory", None)
+    return memory if getattr(part, "remembers", True) else None
 
 
 #: How a simulation continues with most schedulers.

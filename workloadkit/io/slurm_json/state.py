@@ -60,7 +60,7 @@ def listed_state(source: Source) -> Trace:
     trace = Trace.from_columns(
         {**jobs, "procs": procs, "requested_procs": procs}, header=header, name=name
     )
-    words = ("id", "user", "account", "partition", "qos")
+    words = ("id", "user", "account", "partition", "qos", "node_list")
     return trace.replaced(sidecar=table[[*words]].astype("category"))
 
 

@@ -48,12 +48,12 @@ def arrive(state, now):
     state.at.arrived = job + 1
     state.at.n_waiting += 1
     if state.predictor.is_there:
-        _plan(state, job, now)
+        plan(state, job, now)
     job_arrived(state, job, now)
 
 
 @bare
-def _plan(state, job, now):
+def plan(state, job, now):
     """Let the predictor plan a job that arrives."""
     jobs = state.jobs
     jobs.limit[job] = jobs.estimate[job]

@@ -8,8 +8,9 @@ order of the starts, changes of the machine, cancellations, timers and wake-ups,
 that end as planned are free from the first of them on.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,11 @@ from workloadkit.simulation.compiled.events import (
     free_what_ends,
     job_arrived,
     job_returned,
+    plan,
     renew_predictions,
     take_end,
 )
-from workloadkit.simulation.compiled.parts import by_part, is_built_in
+from workloadkit.simulation.compiled.parts import by_part, is_built_in, register_functions
 from workloadkit.simulation.compiled.state import (
     LACKS_ROOM,
     OVER,
@@ -55,6 +57,7 @@ from workloadkit.simulation.machine.ledger import (
     next_change,
     release_all,
 )
+from workloadkit.simulation.machine.plain import just_before
 
 
 @inline
@@ -188,7 +191,13 @@ _play = kernel(_run)
 _play_custom = uncached(_run)
 
 
-def begin_at(state: State, now: Any, start: NDArray, running: NDArray[np.int64]) -> None:
+def begin_at(
+    state: State,
+    now: Any,
+    start: NDArray,
+    running: NDArray[np.int64],
+    planned: tuple[Any, Mapping[str, Any]] = ((), {}),
+) -> None:
     """Let the first jobs of a new state be there at a time, before the policy is.
 
     Parameters
@@ -201,12 +210,39 @@ def begin_at(state: State, now: Any, start: NDArray, running: NDArray[np.int64])
         Starts of the jobs that are there, `never` for those that wait. [s]
     running : ndarray of int64
         Those of them that run, in the order of their starts; others that have one have ended.
+    planned : (ndarray of int64, mapping)
+        Jobs that a predictor has planned, and columns of their plans.
     """
     state.start[: start.size] = start
     state.clock[0] = now
     state.at.arrived = state.at.n_seen = start.size
     state.at.n_waiting = int(np.count_nonzero(start == state.never))
+    if state.predictor.is_there:
+        _plan_there(state)
+        for name, values in planned[1].items():
+            getattr(state.jobs, name)[planned[0]] = values
     _resume(state, running)
+
+
+class _Nobody(NamedTuple):
+    """A policy before any job."""
+
+    none: int
+
+
+register_functions(_Nobody, SimpleNamespace(__name__=__name__, job_returned=_nothing))
+
+
+def change_before(state: State, time: Any) -> None:
+    """Apply the changes of the machine before a time, while nothing runs or waits. [s]."""
+    before = just_before(state.never.dtype.type(time).item())
+    _change_until(state._replace(policy=_Nobody(0)), state.never.dtype.type(before))
+
+
+@kernel
+def _change_until(state, time):
+    """Apply the changes up to a time."""
+    change(by_reference(state), False, time)
 
 
 @kernel
@@ -219,6 +255,18 @@ def _resume(state, running):
 def _hold_all(state, running):
     for job in running:
         hold(state, job, state.start[job])
+
+
+@kernel
+def _plan_there(state):
+    """Let the predictor plan the jobs that are there, in the order of arrival."""
+    _plan_all(by_reference(state))
+
+
+@bare
+def _plan_all(state):
+    for job in range(state.at.arrived):
+        plan(state, job, state.clock[0])
 
 
 def let_wait(state: State, waiting: Any) -> None:

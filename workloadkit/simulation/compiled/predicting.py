@@ -21,6 +21,7 @@ from workloadkit._kernels.memory import lay_out, pack
 from workloadkit.errors import ParameterError
 from workloadkit.simulation.compiled.parts import by_part, functions_of, is_built_in
 from workloadkit.simulation.compiled.state import Jobs, no_jobs
+from workloadkit.simulation.supports import recalling
 from workloadkit.simulation.workload import Rules, Workload, predictor_rng
 
 # What a predictor does.
@@ -80,6 +81,9 @@ def compiled_predictor(workload: Workload, rules: Rules) -> Any:
         raise ParameterError(
             f"predictor {name}: compiled returns no NamedTuple; take engine='python'"
         )
+    if rules.memory.predictor is not None:
+        with recalling():
+            part = predictor.recall(part, workload, rules.memory.predictor)
     return part
 
 

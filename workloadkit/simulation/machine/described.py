@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from workloadkit.machine.description import MachineDescription
 from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.record_fields import amounts_on
 from workloadkit.settings.simulation import Claim, Memory, Placement
-from workloadkit.simulation.machine.hardware import Hardware
+from workloadkit.simulation.machine.hardware import GroupMachine, Hardware
 from workloadkit.simulation.machine.nodes_plain import NodeSite
 from workloadkit.simulation.machine.pools import OnePool, Pools
 from workloadkit.simulation.machine.reservable import ReservableNodes
@@ -60,22 +60,6 @@ class Group(NamedTuple):
     procs: int
 
 
-class GroupMachine(NamedTuple):
-    """The machine of a group, and the jobs that it serves.
-
-    Parameters
-    ----------
-    name : str
-    hardware : Hardware
-    jobs : ndarray of int64
-        Places in the workload.
-    """
-
-    name: str
-    hardware: Hardware
-    jobs: NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Described(Hardware):
     """A described machine.
@@ -102,6 +86,7 @@ class Described(Hardware):
     """
 
     is_described = True
+    memory_of_places: ClassVar = Nodes.memory_of_places
 
     description: MachineDescription
     placement: Placement = "packed"

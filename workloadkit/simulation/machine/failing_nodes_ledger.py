@@ -166,7 +166,8 @@ def passes(state, job, now):
 def move_in(state, job, now):
     """Give a job its place."""
     machine, has_claim = state.machine, state.machine.claims.held[job]
-    if has_claim or not _comes_first(machine, now + state.jobs.estimate[job]):
+    comes_first = not has_claim and _comes_first(machine, now + state.jobs.estimate[job])
+    if not (machine.nodes.at.given or comes_first):
         nodes_claims.move_in(state, job, now)
         machine.nodes.at.since_late += has_claim
     else:

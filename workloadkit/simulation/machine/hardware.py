@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from workloadkit._kernels.compile import inline
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.compiled.queue import move
 from workloadkit.simulation.machine.ledger import FREE, PLANNED
+from workloadkit.simulation.supports import Memory
 
 if TYPE_CHECKING:
     from workloadkit.simulation.machine.described import Described
@@ -42,6 +43,13 @@ class Hardware:
 
     #: Whether it is made from a description.
     is_described = False
+
+    #: What it remembers of the jobs, as parts do.
+    memory_of_places: ClassVar[Memory | None] = None
+
+    #: What the places of running jobs belong to, where jobs have places: what has the same name has
+    #: the same places. Empty for processors without numbers.
+    numbering = ""
 
     #: Whether it can be reserved: then some jobs of the log are not submitted as usual.
     is_reservable = False
@@ -89,6 +97,32 @@ class Hardware:
         """Return the state to continue with after the loop has returned."""
         return state
 
+    def in_order(self, state: Any) -> NDArray[np.int64]:
+        """Return the running jobs in the order of their starts, of equal ones in that of ends."""
+        running = state.end_jobs[: state.at.n_running]
+        order: NDArray[np.int64] = running[
+            np.lexsort((-np.arange(running.size), state.start[running]))
+        ]
+        return order
+
+    def places(self, state: Any, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return columns with the places of running jobs, if they have places."""
+        return {}
+
+    def put(self, state: Any, jobs: NDArray[np.int64], places: Sequence[Any]) -> None:
+        """Set the places of jobs that are about to run, until `settle`."""
+
+    def settle(self, state: Any, jobs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the jobs that run that have found no place."""
+        return jobs[:0]
+
+    def claims(self, state: Any, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return columns with what is reserved for waiting jobs, if that has places."""
+        return {}
+
+    def claim_again(self, state: Any, jobs: NDArray[np.int64], claims: Sequence[Any]) -> None:
+        """Reserve what `claims` returned."""
+
     def columns(self, state: Any) -> Mapping[str, Any]:
         """Return further columns of `Schedule.jobs`, by name: a value for each job."""
         return {}
@@ -100,6 +134,22 @@ class Hardware:
     def what_stays_down(self) -> str:
         """Describe the processors that never come up again, for messages."""
         return ""
+
+
+class GroupMachine(NamedTuple):
+    """The machine of a group, and the jobs that it serves.
+
+    Parameters
+    ----------
+    name : str
+    hardware : Hardware
+    jobs : ndarray of int64
+        Places in the workload.
+    """
+
+    name: str
+    hardware: Hardware
+    jobs: NDArray[np.int64]
 
 
 def enlarged(history: Any) -> Any:

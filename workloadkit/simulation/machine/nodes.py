@@ -43,6 +43,7 @@ class _At(Record):
     late_started: bool  # whether a job has started that runs beyond the shadow time
     least_known: bool  # whether LEAST is up to date
     least_cores: int  # its free cores
+    given: bool  # whether jobs start where their parts say
 
 
 class NodeHistory(NamedTuple):

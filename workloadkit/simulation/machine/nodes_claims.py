@@ -343,6 +343,9 @@ def move_in(state, job, now):
 @bare
 def _move_in(state, job, now):
     nodes, claims, scratch = state.machine.nodes, state.machine.claims, state.machine.nodes.scratch
+    if nodes.at.given:
+        take_place(nodes, job)
+        return
     if claims.held[job] and claims.begin[job] <= now and _is_free(state, job):
         count = claims.last[job] - claims.first[job]
         for place in range(count):

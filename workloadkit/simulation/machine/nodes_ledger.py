@@ -381,12 +381,17 @@ def occupy(state, row, job):
 
 @bare
 def take_place(machine, job):
-    """Give a job the chosen place, else one on what is free."""
+    """Give a job the given or the chosen place, else one on what is free."""
     at, shape, scratch = machine.at, shape_of(machine, job), machine.scratch
+    node, procs, part = machine.history.node, machine.history.procs, at.n_parts
+    if at.given:
+        parts = node, procs, machine.first[job], machine.last[job]
+        _change_nodes(machine, FREE, shape, parts, -1)
+        change_pools(machine, FREE, shape, -1)
+        return
     chosen = at.chosen == job
     count = at.n_chosen if chosen else find_place(machine, FREE, shape)
     take_found(machine, FREE, shape, count)
-    node, procs, part = machine.history.node, machine.history.procs, at.n_parts
     machine.first[job] = part
     for place in range(count):
         node[part], procs[part] = scratch.node[place], scratch.taken[place]

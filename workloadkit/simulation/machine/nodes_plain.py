@@ -201,6 +201,8 @@ class NodeMachine(FailingMachine):
         Whether interrupted jobs return to the queue; otherwise they are lost.
     """
 
+    is_placed = True
+
     def __init__(
         self,
         site: NodeSite,
@@ -298,8 +300,14 @@ class NodeMachine(FailingMachine):
         return place
 
     def start(self, job: JobView, now: Any) -> None:
-        """Start a job where there is room until its planned end, else anywhere."""
-        place = self._place_now(job, now) or self._nodes.place(job)
+        """Start a job in the given place, else where there is room until its planned end.
+
+        If there is none, anywhere.
+        """
+        if (given := self._given.pop(job, None)) is not None:
+            place: Place | None = self._by_node(given)
+        else:
+            place = self._place_now(job, now) or self._nodes.place(job)
         assert place is not None  # it fits
         self._claims.pop(job, None)
         self._places[job] = place
@@ -309,6 +317,27 @@ class NodeMachine(FailingMachine):
         if self.level is not self._nodes:
             self.level.take(job)
 
+    def place_of(self, job: JobView) -> Any:
+        """Return the nodes of a running job, with the processors on each."""
+        place = self._places.get(job)
+        return None if place is None else self._by_number(place)
+
+    def _by_node(self, place: Any) -> Place:
+        return {self._numbers.index(number): procs for number, procs in place}
+
+    def _by_number(self, place: Place) -> list[tuple[int, int]]:
+        return [(self._numbers[node], procs) for node, procs in sorted(place.items())]
+
+    def claim_again(self, job: JobView, claim: Any) -> None:
+        """Claim nodes for a job again."""
+        begin, end, place = claim
+        self._claims[job] = Claim(begin, end, place=self._by_node(place))
+
+    def claim_of(self, job: JobView) -> Any:
+        """Return the begin, the end and the nodes of a claim."""
+        claim = self._claims.get(job)
+        return claim and [claim.begin, claim.end, self._by_number(claim.place)]
+
     def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the place of a job."""
         self._claims.pop(job, None)
@@ -316,7 +345,7 @@ class NodeMachine(FailingMachine):
         if self.level is not self._nodes:
             self.level.give_back(job)
         place = self._places.pop(job)
-        nodes = tuple((self._numbers[node], procs) for node, procs in sorted(place.items()))
+        nodes = tuple(self._by_number(place))
         self.runs.append((job, Run(job.number, job.start, now, (), interrupted, nodes=nodes)))
 
     def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:

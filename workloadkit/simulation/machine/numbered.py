@@ -46,6 +46,7 @@ class _At(ChangesAt):
     lowest: int  # a word before which no processor is free
     since: int  # the sum of those four when `Scratch.n_left` was begun
     n_known: int  # its known length
+    given: bool  # whether jobs start where their parts say
 
 
 class History(NamedTuple):
@@ -201,7 +202,7 @@ def new_numbered(
     return Numbered(
         level=level,
         shadow=np.empty(1, dtype),
-        free=_as_words(np.arange(procs), width),
+        free=as_words(np.arange(procs), width),
         away=np.zeros(width, np.int64),
         n_down=np.zeros(procs, np.int64),
         n_surprises=np.zeros(procs, np.int64),
@@ -238,7 +239,7 @@ def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> History:
 def _new_claims(jobs: Jobs, shutdowns: Sequence[Shutdown], width: int) -> Claims:
     """Return no claims, with room for those of all jobs and outages."""
     n_claims, dtype = jobs.submit.size + len(shutdowns), jobs.submit.dtype
-    masks = [_as_words(shutdown.processors, width) for shutdown in shutdowns]
+    masks = [as_words(shutdown.processors, width) for shutdown in shutdowns]
     parts = [np.flatnonzero(mask) for mask in masks]
     most = np.concatenate([np.minimum(jobs.procs, width), [part.size for part in parts]])
     last = np.cumsum(most, dtype=np.int64)
@@ -276,7 +277,7 @@ def _time(time: Any, dtype: np.dtype) -> Any:
     return never(dtype) if time == np.inf else time
 
 
-def _as_words(processors: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def as_words(processors: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Return a set of processors."""
     words = np.zeros(width, np.int64)
     np.bitwise_or.at(words, processors >> WORD_BITS, 1 << (processors & (WORD - 1)))

@@ -223,10 +223,20 @@ def release_all(state, what, now):
 @inline
 def move_in(state, job, now):
     """Assign processors to a job."""
-    if state.machine.at.n_claims > 0:
+    if state.machine.at.given:
+        _take_given(state.machine, job)
+    elif state.machine.at.n_claims > 0:
         choose(state, job, now)
     else:
         _take_first(state.machine, job, state.jobs.procs[job])
+
+
+@bare
+def _take_given(machine, job):
+    """Assign its parts to a job."""
+    free, word, mask = machine.free, machine.history.word, machine.history.mask
+    for part in range(machine.first[job], machine.last[job]):
+        free[word[part]] &= ~mask[part]
 
 
 @bare

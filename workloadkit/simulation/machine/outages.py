@@ -2,17 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
+from workloadkit.simulation.machine.places import (
+    Pair,
+    list_claims,
+    parts_of,
+    set_claim,
+    set_parts,
+)
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.machine.processors import NumberedMachine
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
+from workloadkit.simulation.supports import Memory
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,67 @@ class NumberedProcessors(Hardware):
     requeues: bool = True
 
     has_outages = True
+    memory_of_places: ClassVar = Memory(
+        "the processors of the running jobs",
+        "processors for the running jobs in the order of their starts",
+    )
+
+    @property
+    def numbering(self) -> str:  # type: ignore[override]
+        """The number of processors."""
+        return f"{self.procs} processors"
+
+    def in_order(self, state: State) -> NDArray[np.int64]:
+        """Return the running jobs in the order of their starts."""
+        running = state.end_jobs[: state.at.n_running]
+        order: NDArray[np.int64] = running[np.argsort(state.machine.first[running])]
+        return order
+
+    def places(self, state: State, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return the processors of running jobs, by number."""
+        machine, runs = state.machine, np.isin(jobs, state.end_jobs[: state.at.n_running])
+        pair = machine.history.word, machine.history.mask
+        found = iter(parts_of(machine, pair, jobs[runs]))
+        return {"place": [numbers_in(next(found)) if its else None for its in runs]}
+
+    def put(self, state: State, jobs: NDArray[np.int64], places: Sequence[Any]) -> None:
+        """Set the processors of jobs that are about to run."""
+        machine, parts = state.machine, [*map(self._parts, places)]
+        pair = machine.history.word, machine.history.mask
+        machine.at.n_parts = set_parts(machine, pair, jobs, parts)
+        machine.at.given = True
+
+    def settle(self, state: State, jobs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return none of the jobs that run: all have found processors."""
+        state.machine.at.given = False
+        return jobs[:0]
+
+    def claims(self, state: State, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return begins, ends and processors of what jobs are promised."""
+        claims = state.machine.claims
+        held = np.isin(jobs, claims.by_begin[: state.machine.at.n_claims])
+        times = zip(claims.begin[jobs].tolist(), claims.end[jobs].tolist(), strict=True)
+        parts = parts_of(claims, (claims.word, claims.mask), jobs)
+        found = zip(held, times, parts, strict=True)
+        column = [[*when, numbers_in(on)] if is_ else None for is_, when, on in found]
+        return {"claim": column} if held.any() else {}
+
+    def claim_again(self, state: State, jobs: NDArray[np.int64], claims: Sequence[Any]) -> None:
+        """Promise jobs their processors again."""
+        known = [i for i, claim in enumerate(claims) if claim is not None]
+        made = state.machine.claims
+        for i in known:
+            begin, end, place = claims[i]
+            set_claim(made, (made.word, made.mask), jobs[i], (begin, end), self._parts(place))
+        list_claims(state.machine, jobs[known])
+
+    def _parts(self, place: Sequence[int]) -> Pair:
+        from workloadkit.simulation.machine.numbered import as_words
+        from workloadkit.simulation.machine.words import n_words
+
+        words = as_words(np.array(place, np.int64) - 1, n_words(self.procs))
+        which = np.flatnonzero(words)
+        return which, words[which]
 
     @property
     def cuts_runs(self) -> bool:  # type: ignore[override]
@@ -78,6 +147,14 @@ class NumberedProcessors(Hardware):
         return Runs(state.machine.history, int(state.machine.at.n_runs))
 
 
+def numbers_in(parts: Pair) -> list[int]:
+    """Return the numbers of the processors in some words."""
+    from workloadkit.simulation.machine.words import WORD
+
+    pairs = zip(*(numbers.tolist() for numbers in parts), strict=True)
+    return [WORD * word + bit + 1 for word, mask in pairs for bit in range(WORD) if mask >> bit & 1]
+
+
 def outage_columns(machine: Any) -> dict[str, NDArray]:
     """Return interruptions, losses and lost work of each job, of a compiled machine."""
     return {name: getattr(machine, name) for name in ("interruptions", "lost", "lost_work")}
@@ -119,21 +196,14 @@ class Runs(Sequence[Run]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def _run(self, place: int) -> Run:
-        from workloadkit.simulation.machine.words import WORD
-
         history = self.history
-        parts = range(history.first[place], history.last[place])
+        parts = slice(history.first[place], history.last[place])
         job = history.job[place]
         return Run(
             job=int(job if self.numbers is None else self.numbers[job]),
             start=history.start[place].item(),
             end=history.end[place].item(),
-            processors=tuple(
-                WORD * int(history.word[part]) + bit + 1
-                for part in parts
-                for bit in range(WORD)
-                if history.mask[part] >> bit & 1
-            ),
+            processors=tuple(numbers_in((history.word[parts], history.mask[parts]))),
             interrupted=bool(history.stopped[place]),
             row=int(job if self.rows is None else self.rows[job]),
         )

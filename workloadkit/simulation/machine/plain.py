@@ -33,6 +33,14 @@ def just_after(time: Any) -> Any:
     return time + 1 if isinstance(time, int) else nextafter(time, inf)
 
 
+def has_no_place(job: int | None) -> str:
+    """Describe a running job of a state that finds no place."""
+    return (
+        f"job {job} runs in the state, and does not fit next to the jobs that started before: the "
+        "state does not hold their places on this machine"
+    )
+
+
 class Claim(NamedTuple):
     """What is set aside for a job, or for a request, from `begin` until `end`.
 
@@ -147,11 +155,15 @@ class Machine:
 
     _simulation: "Simulation"
 
+    #: Whether running jobs have places.
+    is_placed = False
+
     def __init__(self, procs: int, level: Any = None) -> None:
         self.procs = self.working = procs
         self.level: Any = Pool(procs) if level is None else level
         self._whole = self.level.copy()
         self.runs: list[tuple[JobView, Run]] = []
+        self._given: dict[JobView, Any] = {}
 
     def begin(self, simulation: "Simulation") -> None:
         """Schedule the changes of the machine, before the clock starts."""
@@ -175,6 +187,21 @@ class Machine:
     def start(self, job: "JobView", now: Any) -> None:
         """Start a job."""
         self.level.take(job)
+
+    def put(self, places: "Mapping[JobView, Any]") -> None:
+        """Set the places of jobs that are about to run, as `place_of` returns them."""
+        self._given = dict(places)
+
+    def place_of(self, job: "JobView") -> Any:
+        """Return the place of a running job for a saved state; None if it has none."""
+        return None
+
+    def claim_again(self, job: "JobView", claim: Any) -> None:
+        """Reserve for a waiting job what `claim_of` returned."""
+
+    def claim_of(self, job: "JobView") -> Any:
+        """Return what is reserved for a job, for a saved state; None for nothing."""
+        return None
 
     def end(self, job: "JobView", now: Any, interrupted: bool) -> None:
         """Release the resources of a job that has ended or was interrupted."""

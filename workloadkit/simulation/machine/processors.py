@@ -105,6 +105,12 @@ class _Hold(NamedTuple):
     processors: NDArray[np.int64]
 
 
+def _numbers(processors: NDArray[np.int64]) -> list[int]:
+    """Return the numbers of processors, from 1."""
+    numbers: list[int] = (np.sort(processors) + 1).tolist()
+    return numbers
+
+
 class NumberedMachine(FailingMachine):
     """Processors that run jobs, go down and come up.
 
@@ -117,6 +123,8 @@ class NumberedMachine(FailingMachine):
     requeues : bool
         Whether interrupted jobs return to the queue; otherwise they are lost.
     """
+
+    is_placed = True
 
     def __init__(
         self, procs: int, shutdowns: Sequence[Shutdown] = (), *, requeues: bool = True
@@ -187,23 +195,43 @@ class NumberedMachine(FailingMachine):
     def start(self, job: JobView, now: Any) -> None:
         """Give a job its processors; they must be free, but need not be available until its end."""
         super().start(job, now)
-        end = now + job.estimate
         self._promised.pop(job, None)
+        which = self._chosen(job, now)
+        self._busy[which] = True
+        self._running[job] = _Hold(now, now + job.estimate, which)
+
+    def _chosen(self, job: JobView, now: Any) -> NDArray[np.int64]:
+        """Return the processors of a job that starts."""
+        if (given := self._given.pop(job, None)) is not None:
+            return np.array(given, np.int64) - 1
         which = np.flatnonzero(self._free)
         wanted = self._wanted(job, now)[which]
-        fitting = wanted >= end
+        fitting = wanted >= now + job.estimate
         # unavailable ones come last, and of these first those with the latest claim
         order = np.lexsort((np.where(fitting, wanted, -wanted), ~fitting))
-        which = which[order[: job.procs]]
-        self._busy[which] = True
-        self._running[job] = _Hold(now, end, which)
+        return which[order[: job.procs]]
+
+    def place_of(self, job: JobView) -> Any:
+        """Return the numbers of the processors of a running job."""
+        hold = self._running.get(job)
+        return hold and _numbers(hold.processors)
+
+    def claim_again(self, job: JobView, claim: Any) -> None:
+        """Promise a job its processors again."""
+        begin, end, place = claim
+        self._promised[job] = _Hold(begin, end, np.array(place, np.int64) - 1)
+
+    def claim_of(self, job: JobView) -> Any:
+        """Return the begin, the end and the processors of a promise."""
+        hold = self._promised.get(job)
+        return hold and [hold.begin, hold.end, _numbers(hold.processors)]
 
     def end(self, job: JobView, now: Any, interrupted: bool) -> None:
         """Release the processors of a job."""
         self.level.give_back(job)
         which = self._running.pop(job).processors
         self._busy[which] = False
-        numbers = tuple((np.sort(which) + 1).tolist())
+        numbers = tuple(_numbers(which))
         self.runs.append((job, Run(job.number, job.start, now, numbers, interrupted)))
 
     def lasting_losses(self) -> str:

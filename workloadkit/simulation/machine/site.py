@@ -1,8 +1,10 @@
 """A machine of nodes for one log, for both engines."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,17 @@ from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
 from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
 from workloadkit.simulation.machine.outages import Runs, outage_columns
+from workloadkit.simulation.machine.places import (
+    Pair,
+    list_claims,
+    parts_of,
+    set_claim,
+    set_parts,
+)
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.shapes import Shape
 from workloadkit.simulation.machine.shutdowns import Shutdown, what_stays_down
+from workloadkit.simulation.supports import Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +49,71 @@ class Nodes(Hardware):
     row: NDArray[np.int64] | None = None
     shutdowns: Sequence[Shutdown] | None = None
     requeues: bool = True
+
+    memory_of_places: ClassVar = Memory(
+        "the nodes of the running jobs", "nodes for the running jobs in the order of their starts"
+    )
+
+    @cached_property
+    def numbering(self) -> str:  # type: ignore[override]
+        """Digest of the nodes."""
+        return hashlib.sha256(repr((self.numbers, self.site.capacity)).encode()).hexdigest()[:16]
+
+    def in_order(self, state: State) -> NDArray[np.int64]:
+        """Return the running jobs in the order of their starts."""
+        running = state.end_jobs[: state.at.n_running]
+        order: NDArray[np.int64] = running[np.argsort(_nodes_of(state).first[running])]
+        return order
+
+    def places(self, state: State, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return the nodes of running jobs, with the processors on each."""
+        nodes, runs = _nodes_of(state), np.isin(jobs, state.end_jobs[: state.at.n_running])
+        pair = nodes.history.node, nodes.history.procs
+        found = iter(parts_of(nodes, pair, jobs[runs]))
+        return {"place": [self._place(next(found)) if its else None for its in runs]}
+
+    def put(self, state: State, jobs: NDArray[np.int64], places: Sequence[Any]) -> None:
+        """Set the nodes of jobs that are about to run."""
+        nodes = _nodes_of(state)
+        pair, parts = (nodes.history.node, nodes.history.procs), [*map(self._parts, places)]
+        nodes.at.n_parts = set_parts(nodes, pair, jobs, parts)
+        nodes.at.given = True
+
+    def settle(self, state: State, jobs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the jobs that run that have found no nodes."""
+        nodes = _nodes_of(state)
+        nodes.at.given = False
+        return jobs[nodes.first[jobs] == nodes.last[jobs]]
+
+    def claims(self, state: State, jobs: NDArray[np.int64]) -> Mapping[str, Any]:
+        """Return begins, ends and nodes of what jobs have claimed."""
+        claims = getattr(state.machine, "claims", None)
+        if claims is None or not claims.held[jobs].any():
+            return {}
+        times = zip(claims.begin[jobs].tolist(), claims.end[jobs].tolist(), strict=True)
+        parts = parts_of(claims, (claims.node, claims.procs), jobs)
+        found = zip(claims.held[jobs], times, parts, strict=True)
+        return {"claim": [[*when, self._place(on)] if is_ else None for is_, when, on in found]}
+
+    def claim_again(self, state: State, jobs: NDArray[np.int64], claims: Sequence[Any]) -> None:
+        """Claim nodes for jobs again."""
+        known = [i for i, claim in enumerate(claims) if claim is not None]
+        if not known:
+            return
+        made = state.machine.claims
+        for i in known:
+            begin, end, place = claims[i]
+            set_claim(made, (made.node, made.procs), jobs[i], (begin, end), self._parts(place))
+        made.held[jobs[known]] = True
+        list_claims(state.machine, jobs[known])
+
+    def _place(self, parts: Pair) -> list[tuple[int, int]]:
+        pairs = zip(*(numbers.tolist() for numbers in parts), strict=True)
+        return sorted((self.numbers[node], procs) for node, procs in pairs)
+
+    def _parts(self, place: Any) -> Pair:
+        node = np.array([self.numbers.index(number) for number, _ in place], np.int64)
+        return node, np.array([procs for _, procs in place], np.int64)
 
     @property
     def has_outages(self) -> bool:  # type: ignore[override]
@@ -96,7 +171,7 @@ class Nodes(Hardware):
         from workloadkit._kernels.compile import in_python
         from workloadkit.simulation.machine.nodes_ledger import lacks_room
 
-        nodes = getattr(state.machine, "nodes", state.machine)
+        nodes = _nodes_of(state)
         if in_python(lacks_room)(nodes):
             nodes = nodes._replace(history=enlarged(nodes.history))
         if nodes is not state.machine and hasattr(state.machine, "nodes"):
@@ -109,8 +184,12 @@ class Nodes(Hardware):
 
     def runs(self, state: State) -> "NodeRuns":
         """Return the runs of jobs, with the jobs as places."""
-        nodes = getattr(state.machine, "nodes", state.machine)
+        nodes = _nodes_of(state)
         return NodeRuns(nodes.history, int(nodes.at.n_runs), nodes=self.numbers)
+
+
+def _nodes_of(state: State) -> Any:
+    return getattr(state.machine, "nodes", state.machine)
 
 
 @dataclass(frozen=True, eq=False)

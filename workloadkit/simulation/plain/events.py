@@ -56,6 +56,11 @@ class EventQueue:
         """Cancel an event that is not of the stream."""
         self._void.add(serial)
 
+    def take_before(self, time: Any) -> Iterator[Event]:
+        """Take the events before a time, none of which is of the stream."""
+        while self._heap and self._heap[0][0] < time:
+            yield heappop(self._heap)
+
     @property
     def are_over(self) -> bool:
         """Whether no event is left."""
@@ -152,14 +157,18 @@ class Holds:
         if hit:
             simulation.scheduler.plans_void()
 
-    def take_in(self) -> None:
-        """Take waiting jobs of users who cannot run out of the queue."""
+    def take_in(self, *, is_new: bool = True) -> None:
+        """Take waiting jobs of users who cannot run out of the queue, which the scheduler learns.
+
+        Unless it is not new to it.
+        """
         scheduler = self._simulation.scheduler
         theirs = [job for job in scheduler.queue if self._barred[job.user]]
         if theirs:
             scheduler.queue = [job for job in scheduler.queue if not self._barred[job.user]]
             self._jobs += theirs
-            scheduler.plans_void()
+            if is_new:
+                scheduler.plans_void()
 
     def _end(self, hold: UserOutage) -> None:
         scheduler = self._simulation.scheduler

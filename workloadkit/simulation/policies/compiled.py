@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.errors import WorkloadError
 from workloadkit.simulation.compiled.cancellations import Cancellations, new_cancellations
-from workloadkit.simulation.compiled.loop import begin_at, let_wait, play
+from workloadkit.simulation.compiled.loop import begin_at, change_before, let_wait, play
 from workloadkit.simulation.compiled.mechanisms import reacting
 from workloadkit.simulation.compiled.predicting import (
     NO_PREDICTOR,
@@ -20,13 +21,16 @@ from workloadkit.simulation.compiled.state import (
     REQUESTED,
     Jobs,
     State,
+    jobs_there,
     never,
     new_state,
     waiting_jobs,
 )
+from workloadkit.simulation.machine.ledger import FREE
+from workloadkit.simulation.machine.plain import has_no_place, just_before
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import AS_USUAL
-from workloadkit.simulation.supports import recalling
+from workloadkit.simulation.supports import OF_INTERRUPTED, Memories, recalling
 from workloadkit.simulation.workload import Rules, Workload
 
 
@@ -151,13 +155,33 @@ class CompiledPolicy:
         begin = self.rules.begin
         state = self.begin(state) if begin is None else self.begin_at(state, begin)
         is_over = begin is not None and begin == until
-        return state if is_over else self.run(state, begin, until)[0]
+        return state if is_over else self.run(state, self.first_pass, until)[0]
 
-    def remembered(self, until: Any) -> dict[str, Any]:
-        """Return what the policy remembers before all events of a time."""
+    @property
+    def first_pass(self) -> Any:
+        """When the simulation begins with a pass; None if it goes on as it was cut."""
+        return None if self.rules.memory.goes_on else self.rules.begin
+
+    def remembered(self, until: Any) -> tuple[NDArray[np.int64], Memories]:
+        """Return the jobs that run or wait before a time, and what is remembered then."""
         state = self.new_state()
         state.at.cut = True
-        return self.remember(self.play_until(state, until))
+        state = self.play_until(state, until)
+        there, running = jobs_there(state), self.hardware.in_order(state)
+        turn = dict(zip(running.tolist(), range(running.size), strict=True))
+        columns = {"turn": [*map(turn.get, there.tolist())], **self.hardware.places(state, there)}
+        if self.hardware.has_outages:
+            columns |= {x: getattr(state.machine, x)[there].tolist() for x in OF_INTERRUPTED}
+        scheduler, claims = self.remember(state), self.hardware.claims(state, there)
+        scheduler = {**scheduler, "jobs": {**scheduler.get("jobs", {}), **claims}}
+        predictor = None
+        if self.rules.predictor is not None:
+            planned = {
+                x: getattr(state.jobs, x)[there].tolist() for x in ("prediction", "estimate")
+            }
+            learned = self.rules.predictor.remember(*self.kept[-1:], self.workload)
+            predictor = {**learned, "jobs": planned}
+        return there, Memories(scheduler, {"jobs": columns}, predictor)
 
     def remember(self, state: State) -> dict[str, Any]:
         """Return what decides starts besides the running and waiting jobs, see `Scheduler`."""
@@ -172,16 +196,45 @@ class CompiledPolicy:
         n_there = int(np.searchsorted(self.workload.submit, now))
         assert self.workload.begun is not None  # as it begins at a time
         start, run = self.workload.begun[:n_there], self.workload.run[:n_there]
-        running = np.flatnonzero(start != state.never)
-        running = running[start[running] + run[running] >= now]  # the others have ended
+        memory, begun = self.rules.memory, np.flatnonzero(start != state.never)
+        over = begun[start[begun] + run[begun] < now]
+        there = np.delete(np.arange(n_there), over)
         state.first[0] = self.workload.submit[0]
-        begin_at(state, now, start, running[np.lexsort((running, start[running]))])
-        state = self.take_over(state, state, 0)
-        memory = self.rules.memory
-        if memory is None:
+        if self.hardware.has_outages:
+            change_before(state, now)
+        with recalling():
+            self._resume(state, now, start, there)
+        state = self.take_over(self.hardware.go_on(state), state, 0)
+        if memory.scheduler is None:
             return state
         with recalling():
-            return self.recall(state, memory)
+            state = self.recall(state, memory.scheduler)
+            self.hardware.claim_again(state, there, memory.scheduler["jobs"].get("claim", ()))
+        if memory.goes_on:
+            state.clock[0] = just_before(state.clock[0].item())  # all that happens then is due
+        return state
+
+    def _resume(self, state: State, now: Any, start: NDArray, there: NDArray[np.int64]) -> None:
+        """Continue the running jobs, on the places that the machine remembers."""
+        columns = (self.rules.memory.machine or {}).get("jobs", {})
+        turn = given_values(columns.get("turn", there.tolist()), there, 0)
+        order = np.lexsort((turn, start[there]))
+        order = order[start[there[order]] != state.never]
+        running, places, hardware = there[order], columns.get("place"), self.hardware
+        if places is not None:
+            hardware.put(state, running, [places[i] for i in order])
+        for name in OF_INTERRUPTED & columns.keys():
+            if hardware.has_outages:
+                getattr(state.machine, name)[there] = columns[name]
+        held = np.cumsum(state.jobs.procs[running])
+        if hardware.numbering and held.size and held[-1] > state.machine.level[FREE]:
+            first = running[np.argmax(held > state.machine.level[FREE])]
+            raise WorkloadError(has_no_place(int(self.workload.job[first])))
+        planned = (self.rules.memory.predictor or {}).get("jobs", {})
+        begin_at(state, now, start, running, (there, planned))
+        without = hardware.settle(state, running)
+        if without.size:
+            raise WorkloadError(has_no_place(int(self.workload.job[without[0]])))
 
     def columns(self, state: State) -> Mapping[str, Any]:
         """Return further columns of `Schedule.jobs`, by name: a value for each job."""
@@ -202,20 +255,29 @@ def promises(start: NDArray) -> NDArray[np.float64]:
 def known_values(values: NDArray, known: NDArray[np.bool_]) -> list[Any]:
     """Return values as a column of a saved state, None where they are not known.
 
-    Examples
-    --------
-    >>> known_values(np.array([7, 0]), np.array([True, False]))
-    [7, None]
-    """
-    return [None if hides else value for value, hides in zip(values.tolist(), ~known, strict=True)]
-
-
-def given_values(column: Sequence[Any], jobs: NDArray[np.int64], unknown: Any) -> list[Any]:
-    """Return a column of a saved state, with a value for each of `jobs`, in place of None another.
+    A time after all times is `inf`, as in plain Python.
 
     Examples
     --------
-    >>> given_values([7, None], np.array([3, 4]), -1)
-    [7, -1]
+    >>> known_values(np.array([7, 0, never(np.dtype(int))]), np.array([True, False, True]))
+    [7, None, inf]
     """
-    return [unknown if value is None else value for _, value in zip(jobs, column, strict=True)]
+    latest = never(values.dtype)
+    found = [np.inf if value == latest else value for value in values.tolist()]
+    return [None if hides else value for value, hides in zip(found, ~known, strict=True)]
+
+
+def given_values(
+    column: Sequence[Any], jobs: NDArray[np.int64], unknown: Any, latest: Any = np.inf
+) -> list[Any]:
+    """Return a column of a saved state, with a value for each of `jobs`.
+
+    In place of None another value, and in place of `inf` a time after all times.
+
+    Examples
+    --------
+    >>> given_values([7, None, np.inf], np.array([3, 4, 5]), -1, 99)
+    [7, -1, 99]
+    """
+    known = [unknown if value is None else value for _, value in zip(jobs, column, strict=True)]
+    return [latest if value == np.inf else value for value in known]

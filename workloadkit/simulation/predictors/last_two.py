@@ -8,18 +8,18 @@ from workloadkit._kernels.compile import bare
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.predictors.past_jobs import (
+    OfGroups,
     OfPastJobs,
     PastJobs,
     learn,  # noqa: F401 of the predictor
     new_past_jobs,
     recall,
 )
-from workloadkit.simulation.predictors.predictor import BuiltIn
 from workloadkit.simulation.workload import Workload
 
 
 @dataclass(frozen=True)
-class LastTwo(BuiltIn):
+class LastTwo(OfGroups):
     """The mean run time of the user's last two jobs that have ended, at most the limit [1]_.
 
     The limit where fewer have ended. With `easy:backfill=sjf`, correction by increments and jobs
@@ -32,6 +32,7 @@ class LastTwo(BuiltIn):
     """
 
     name: ClassVar[str] = "last-two"
+    window: ClassVar[int] = 2
 
     def plain(self, *_: Any) -> Any:
         """Return the predictor in plain Python, for one simulation."""

@@ -20,6 +20,7 @@ from workloadkit.simulation.workload import Workload, shortest_estimate, that_ra
 class _OfRunTime(BuiltIn):
     learns: ClassVar[bool] = False
     falls_short: ClassVar[bool] = False
+    memory: ClassVar[None] = None  # refused where it draws
 
 
 @dataclass(frozen=True)

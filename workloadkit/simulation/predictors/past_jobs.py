@@ -5,19 +5,76 @@ finds; its ended jobs are linked from the last one back.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.engine import JobView
-from workloadkit.simulation.predictors.predictor import PlainForm
+from workloadkit.simulation.predictors.predictor import BuiltIn, PlainForm
 from workloadkit.simulation.workload import Workload
 
 _PRIMES = 1_000_003, 31, 2_654_435_761  # a remainder, a factor, and one that spreads the bits
 _SPREAD = 16
+
+
+@dataclass(frozen=True)
+class OfGroups(BuiltIn):
+    """A predictor that learns from the ended jobs like a job: a base class."""
+
+    by_job: ClassVar[bool] = False  #: Whether they are of one user, size and request.
+
+    def remember(self, part: Any, workload: Workload) -> dict[str, Any]:
+        """Return what it has learned of each group: run times, or sums of them and of weights."""
+        past, groups = part.memory.past, []
+        run = np.append(workload.run, past.older)
+        for key, first in _first_jobs(workload, by_job=self.by_job).items():
+            runs: list[Any] = []
+            other = past.last[first]
+            while other >= 0 and len(runs) < past.recent.size:
+                runs.append(run[other].item())
+                other = past.before[other]
+            if learned := self.sums(part.memory, first) or runs[::-1]:
+                groups.append([key, learned])
+        return {"groups": groups}
+
+    def recall(self, part: Any, workload: Workload, memory: Mapping[str, Any]) -> Any:
+        """Return the part of the compiled state with what `remember` returned."""
+        first, size = _first_jobs(workload, by_job=self.by_job), workload.submit.size
+        last, before, older = part.memory.past.last, [], []
+        for key, learned in memory["groups"]:
+            if (group := first.get(tuple(key))) is None or self.set_sums(
+                part.memory, group, learned
+            ):
+                continue
+            for run in learned:
+                before.append(last[group])
+                older.append(run)
+                last[group] = size + len(older) - 1
+        past = part.memory.past._replace(
+            before=np.append(part.memory.past.before, np.array(before, np.int32)),
+            older=np.array(older, workload.run.dtype),
+            recent=np.zeros(getattr(self, "window", None) or 0, workload.run.dtype),
+        )
+        return part._replace(memory=part.memory._replace(past=past))
+
+    def sums(self, memory: Any, group: int) -> list[float]:
+        """Return sums of the run times of a group and of their weights, if it keeps these."""
+        return []
+
+    def set_sums(self, memory: Any, group: int, sums: Sequence[float]) -> bool:
+        """Set the sums of a group; return whether it keeps them."""
+        return False
+
+
+def _first_jobs(workload: Workload, *, by_job: bool) -> dict[tuple[Any, ...], int]:
+    """Return the first job of each group by what its jobs have in common."""
+    columns = [workload.user, *([workload.procs, workload.estimate] if by_job else [])]
+    keys = [*zip(*(column.tolist() for column in columns), strict=True)]
+    return dict(zip(keys[::-1], range(len(keys))[::-1], strict=True))
 
 
 class OfPastJobs(PlainForm):
@@ -29,7 +86,7 @@ class OfPastJobs(PlainForm):
 
     def key(self, job: JobView) -> Any:
         """Return the group of a job."""
-        return job.user
+        return (job.user,)
 
     def runs(self, job: JobView) -> Sequence[Any]:
         """Return the run times of the ended jobs like a job, the oldest first."""
@@ -38,6 +95,15 @@ class OfPastJobs(PlainForm):
     def learn(self, job: JobView) -> None:
         """Record the run time of a job that has ended."""
         self._runs[self.key(job)].append(job.run)
+
+    def remember(self) -> dict[str, Any]:
+        """Return the run times of each group, the oldest first."""
+        return {"groups": [[key, [*runs]] for key, runs in self._runs.items() if runs]}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Continue with what `remember` returned."""
+        for key, runs in memory["groups"]:
+            self._runs[tuple(key)].extend(runs)
 
 
 class GroupMemory(NamedTuple):
@@ -70,12 +136,16 @@ class PastJobs(NamedTuple):
         By ended job: the one of its group that ended before, -1 for none.
     recent : ndarray, shape (window,)
         Work space: the run times of the last jobs. [s]
+    older : ndarray
+        Run times of the jobs that had ended before the simulation began; these are numbered behind
+        its own. [s]
     """
 
     groups: GroupMemory
     last: NDArray[np.int32]
     before: NDArray[np.int32]
     recent: NDArray
+    older: NDArray
 
 
 def new_groups(workload: Workload, *, by_job: bool = False) -> GroupMemory:
@@ -90,7 +160,8 @@ def new_past_jobs(workload: Workload, window: int, *, by_job: bool = False) -> P
     n_jobs, dtype = workload.submit.size, workload.submit.dtype
     last, before = np.full(n_jobs, -1, np.int32), np.empty(n_jobs, np.int32)
     recent = np.empty(min(window, n_jobs), dtype)
-    return PastJobs(new_groups(workload, by_job=by_job), last, before, recent)
+    older = np.empty(0, dtype)
+    return PastJobs(new_groups(workload, by_job=by_job), last, before, recent, older)
 
 
 @bare
@@ -127,7 +198,7 @@ def recall(past, jobs, job):
     recent, run, count = past.recent, jobs.run, 0
     other = past.last[group_of(past.groups, jobs, job)]
     while other >= 0 and count < recent.size:
-        recent[count] = run[other]
+        recent[count] = run[other] if other < run.size else past.older[other - run.size]
         other = past.before[other]
         count += 1
     return count

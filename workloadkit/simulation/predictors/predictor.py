@@ -7,7 +7,7 @@ ended jobs ``learn``. Their state is `predicting.Seen`. The rules stand here.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
@@ -20,7 +20,7 @@ from workloadkit.parameters import check_types
 from workloadkit.simulation.compiled.parts import by_part, register_functions
 from workloadkit.simulation.compiled.predicting import Seen
 from workloadkit.simulation.plain.job import JobView
-from workloadkit.simulation.supports import supporting
+from workloadkit.simulation.supports import Memory, supporting
 from workloadkit.simulation.workload import Workload, shortest_estimate
 
 #: What happens to a prediction that a job has outlived.
@@ -60,6 +60,10 @@ class BuiltIn:
     name: ClassVar[str]
     learns: ClassVar[bool] = True  #: Whether predictions depend on jobs that have ended.
     falls_short: ClassVar[bool] = True  #: Whether jobs can outlive predictions.
+    memory: ClassVar[Memory | None] = Memory(
+        "the predictions, and what it has learned from jobs that have ended",
+        "predictions as if none had ended",
+    )
     supports: ClassVar = supporting("repetition", base=())
 
     correct: Correction = "requested"
@@ -76,6 +80,14 @@ class BuiltIn:
     def compiled(self, workload: Workload, *_: Any) -> Any:
         """Return the part of the compiled state."""
         raise NotImplementedError
+
+    def remember(self, part: Any, workload: Workload) -> dict[str, Any]:
+        """Return what the part of the compiled state has learned, for a saved state."""
+        return {}
+
+    def recall(self, part: Any, workload: Workload, memory: Mapping[str, Any]) -> Any:
+        """Return the part of the compiled state with what `remember` returned."""
+        return part
 
     @property
     def rule(self) -> Correction:
@@ -127,6 +139,13 @@ class PlainForm:
 
     def learn(self, job: JobView) -> None:
         """Learn from a job that has ended."""
+
+    def remember(self) -> dict[str, Any]:
+        """Return what it has learned, for a saved state."""
+        return {}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Continue with what `remember` returned."""
 
 
 def increased(job: JobView) -> Any:

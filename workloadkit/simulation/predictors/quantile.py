@@ -9,18 +9,18 @@ from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.predictors.past_jobs import (
+    OfGroups,
     OfPastJobs,
     PastJobs,
     learn,  # noqa: F401 of the predictor
     new_past_jobs,
     recall,
 )
-from workloadkit.simulation.predictors.predictor import BuiltIn
 from workloadkit.simulation.workload import Workload
 
 
 @dataclass(frozen=True)
-class Quantile(BuiltIn):
+class Quantile(OfGroups):
     """A quantile of the run times of the user's last jobs that have ended, at most the limit.
 
     It is the smallest of these run times that at least a share `q` of them does not exceed. The

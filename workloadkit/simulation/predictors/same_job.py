@@ -8,24 +8,26 @@ from workloadkit._kernels.compile import bare
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.predictors.past_jobs import (
+    OfGroups,
     OfPastJobs,
     PastJobs,
     learn,  # noqa: F401 of the predictor
     new_past_jobs,
     recall,
 )
-from workloadkit.simulation.predictors.predictor import BuiltIn
 from workloadkit.simulation.workload import Workload
 
 
 @dataclass(frozen=True)
-class SameJob(BuiltIn):
+class SameJob(OfGroups):
     """The run time of the last ended job of the same user, size and request, at most the limit.
 
     The limit where none has ended.
     """
 
     name: ClassVar[str] = "same-job"
+    window: ClassVar[int] = 1
+    by_job: ClassVar[bool] = True
 
     def plain(self, *_: Any) -> Any:
         """Return the predictor in plain Python, for one simulation."""

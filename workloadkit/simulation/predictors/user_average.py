@@ -1,6 +1,7 @@
 """The mean of the user's run times."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,18 +13,19 @@ from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.engine import JobView
 from workloadkit.simulation.predictors import past_jobs
 from workloadkit.simulation.predictors.past_jobs import (
+    OfGroups,
     OfPastJobs,
     PastJobs,
     group_of,
     new_past_jobs,
     recall,
 )
-from workloadkit.simulation.predictors.predictor import BuiltIn, PlainForm
+from workloadkit.simulation.predictors.predictor import PlainForm
 from workloadkit.simulation.workload import Workload
 
 
 @dataclass(frozen=True)
-class UserAverage(BuiltIn):
+class UserAverage(OfGroups):
     """The mean run time of the user's jobs that have ended, at most the limit.
 
     The limit where none has ended.
@@ -58,11 +60,23 @@ class UserAverage(BuiltIn):
         memory = _Memory(float(self.decay), of_all, past, total, weight)
         return self.with_rules(workload, memory)
 
+    def sums(self, memory: Any, group: int) -> list[float]:
+        """Return the weighted sum of all run times of a group, and of the weights."""
+        if self.window is not None or memory.weight[group] == 0:
+            return []
+        return [memory.total[group].item(), memory.weight[group].item()]
+
+    def set_sums(self, memory: Any, group: int, sums: Sequence[float]) -> bool:
+        """Set the sums of a group, if all of its ended jobs count."""
+        if self.window is None:
+            memory.total[group], memory.weight[group] = sums
+        return self.window is None
+
 
 class _OfAll(PlainForm):
     def __init__(self, its: Any) -> None:
         super().__init__(its)
-        self.sums: dict[int, tuple[float, float]] = {}
+        self.sums: dict[int, Sequence[float]] = {}
 
     def expected(self, job: JobView) -> Any:
         total, weight = self.sums.get(job.user, (job.limit, 1.0))
@@ -72,6 +86,12 @@ class _OfAll(PlainForm):
         total, weight = self.sums.get(job.user, (0.0, 0.0))
         decay = self.its.decay
         self.sums[job.user] = total * decay + job.run, weight * decay + 1.0
+
+    def remember(self) -> dict[str, Any]:
+        return {"groups": [[(user,), sums] for user, sums in self.sums.items()]}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.sums = {user: sums for (user,), sums in memory["groups"]}
 
 
 class _OfLast(OfPastJobs):

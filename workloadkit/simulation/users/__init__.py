@@ -4,7 +4,7 @@ A behaviour is a small frozen object: a name and its parameters. `known` lists t
 `parse` reads ``name:param=value,...``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -16,6 +16,7 @@ from workloadkit.parameters import read_choice
 from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.engine import Job, User
 from workloadkit.simulation.populations.population import Notes, Present
+from workloadkit.simulation.supports import NOTHING, Memories
 from workloadkit.simulation.workload import Workload
 from workloadkit.trace import Trace
 
@@ -127,7 +128,7 @@ class OpenUsers:
     name: ClassVar[str] = "open"
 
     def plain(
-        self, workload: Workload, begin: Any = None, memory: Mapping[str, Any] | None = None
+        self, workload: Workload, begin: Any = None, memory: Memories = NOTHING
     ) -> list[User]:
         """Return the users of a workload in plain Python, for one simulation."""
         return [Replay(workload, begin, memory)]
@@ -145,9 +146,7 @@ class Replay(User):
     `Workload.begun`.
     """
 
-    def __init__(
-        self, workload: Workload, begins: Any = None, memory: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, workload: Workload, begins: Any = None, memory: Memories = NOTHING) -> None:
         super().__init__()
         self.workload, self.begins, self.memory = workload, begins, memory
 

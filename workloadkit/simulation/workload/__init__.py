@@ -1,7 +1,7 @@
 """The workload of a simulation, and the rules that do not depend on the policy."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from workloadkit.settings.simulation import (
     Oversize as Oversize,
 )
 from workloadkit.simulation.compiled.state import never as never
+from workloadkit.simulation.supports import NOTHING, Memories
 from workloadkit.trace import Trace
 from workloadkit.utility import Utilities
 from workloadkit.utility import check as check
@@ -71,8 +72,8 @@ class Rules:
     begin : scalar, optional
         The time at which the simulation begins, with the jobs submitted before it; see
         `Workload.begun`. By default the first submission. [s]
-    memory : mapping, optional
-        What the policy remembers then, see `Scheduler.remember`.
+    memory : Memories
+        What policy, machine and predictor remember then.
     """
 
     machine: int
@@ -84,7 +85,7 @@ class Rules:
     holds: Sequence[Any] = ()
     requeues: bool = True
     begin: Any = None
-    memory: Mapping[str, Any] | None = None
+    memory: Memories = NOTHING
 
 
 def predictor_rng(rules: Rules) -> tuple[np.random.Generator, ...]:

@@ -145,6 +145,10 @@ class ConservativeScheduler(Scheduler):
             return {job: begin for job, begin in starts if begin is not None}
 
         self.reserved, self._promised = known("reserved_start"), known(PROMISED_START)
+        self._void = False
+        if self.compression != "full":
+            begins = [begin for begin in self.reserved.values() if self.now <= begin < inf]
+            self._await(begins)
 
     def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
         """Return the promised start of each job."""
@@ -198,9 +202,12 @@ class ConservativeScheduler(Scheduler):
                 begin = self.reserved[job]
                 self.because("slot later" if begin > self.now else "held", job, begin=begin)
         self._room = self._void = False
-        if self.compression != "full":  # perhaps no other event when a reservation begins
-            begins = [begin for begin in self.reserved.values() if self.now < begin < inf]
-            self.set_alarm(None if self._outlived else min(begins, default=None))
+        if self.compression != "full":
+            self._await([begin for begin in self.reserved.values() if self.now < begin < inf])
+
+    def _await(self, begins: Sequence[Any]) -> None:
+        """Request a pass when the next reservation begins: perhaps there is no other event then."""
+        self.set_alarm(None if self._outlived else min(begins, default=None))
 
     def reserve_room(self) -> None:
         """Move reservations forward and reserve for new jobs."""
@@ -302,10 +309,14 @@ class CompiledConservative(CompiledPolicy):
         """Return the state with reservations."""
         state, columns = self.begin(state), memory["jobs"]
         policy, jobs = state.policy, jobs_there(state)
-        policy.reserved[jobs] = given_values(columns["reserved_start"], jobs, 0)
-        policy.promised[jobs] = given_values(columns[PROMISED_START], jobs, -state.never)
+        policy.reserved[jobs] = given_values(columns["reserved_start"], jobs, 0, state.never)
+        promised = given_values(columns[PROMISED_START], jobs, -state.never, state.never)
+        policy.promised[jobs] = promised
         _list_waiting(state)
-        policy.at.void = False
+        begins, at = policy.reserved[waiting_jobs(state)], policy.at
+        at.next_start = begins.min(initial=state.never)
+        at.next_timer = begins[begins >= state.clock[0]].min(initial=state.never)
+        at.void = False
         return state
 
 

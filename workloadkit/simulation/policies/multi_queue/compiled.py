@@ -215,7 +215,7 @@ class CompiledMultiQueue(CompiledPolicy):
         roles, waiting = np.array(columns["role"], object), waiting_jobs(state)
         part.partition[jobs] = given_values(columns["partition"], jobs, 0)
         promised = columns[PROMISED_START]
-        part.promised[jobs] = given_values(promised, jobs, state.never)
+        part.promised[jobs] = given_values(promised, jobs, state.never, state.never)
         is_promised = np.array([begin is not None for begin in promised], bool)
         part.standing[jobs] = np.where(
             roles == MOVED, DEMOTED, np.where(is_promised, PROMISED, ORDINARY)

@@ -159,7 +159,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
             self.first = state.jobs.submit[0] if users is None else users.agenda.time[0]
             state = self.present.begin(state)
         else:
-            state = self.begin_at(state, now)
+            state, now = self.begin_at(state, now), self.first_pass
         self.last, before = self.first, self._ended_before(state)
         while True:
             there, arrived = unfinished(state, low), state.at.arrived

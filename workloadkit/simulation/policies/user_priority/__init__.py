@@ -114,8 +114,9 @@ class UserPriorityScheduler(OrderedScheduler):
     def recall(self, memory: Mapping[str, Any], jobs: Sequence[JobView]) -> None:
         """Continue with the latest submissions."""
         super().recall(memory, jobs)
-        latest = zip(jobs, memory["jobs"]["user_submitted"], strict=True)
-        self.last_submit |= {job.user: submit for job, submit in latest if submit is not None}
+        if self.by == "recency":
+            latest = zip(jobs, memory["jobs"]["user_submitted"], strict=True)
+            self.last_submit |= {job.user: submit for job, submit in latest if submit is not None}
 
     def in_order(self) -> list[JobView]:
         """Return the waiting jobs by priority, ties by arrival."""
