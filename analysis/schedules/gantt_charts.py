@@ -228,6 +228,7 @@ def plot_schedule(
 def _draw_bars(ax: Axes, bars: pd.DataFrame, when: When) -> None:
     """Draw a rectangle for each range of processors of a job."""
     waited = bars["wait"].to_numpy() > 0
+    bars = bars.assign(all_procs=bars.groupby(["job", "start"])["procs"].transform("sum"))
     for (name, colour), these in zip(_KEYS.items(), (~waited, waited), strict=True):
         some = bars[these]
         if some.empty:
@@ -247,8 +248,9 @@ def _draw_bars(ax: Axes, bars: pd.DataFrame, when: When) -> None:
 
 def _of_bar(bar: Any) -> str:
     wait = f"waited {duration(bar.wait)}" if bar.wait > 0 else "did not wait"
-    procs = plural(bar.procs, "processor")
-    return f"job {bar.job}, {procs}, {wait}, ran {duration(bar.end - bar.start)}"
+    procs = plural(bar.all_procs, "processor")
+    here = f" ({bar.procs} here)" if bar.procs < bar.all_procs else ""
+    return f"job {bar.job}, {procs}{here}, {wait}, ran {duration(bar.end - bar.start)}"
 
 
 def _draw_shares(

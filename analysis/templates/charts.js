@@ -115,6 +115,7 @@
     const within = (value, from, to) => value >= Math.min(from, to) && value <= Math.max(from, to);
     for (const marks of panel.marks) {
       if (!marks.x || hidden.has(marks.name) || marks.kind === "polygon") continue;
+      if (marks.kind === "segments" && !marks.name) continue; // a line between nodes, an interval
       const name = marks.name ? marks.name + " " : "";
       if (marks.kind === "cells") {
         const part = (value, from, to, n) => Math.min(Math.floor((value - from) / (to - from) * n), n - 1);

@@ -119,6 +119,15 @@ def test_jobs_of_a_gantt_chart_are_bars_with_labels():
     assert {entry.name for entry in chart.legend} == {first.name, second.name}
 
 
+def test_a_job_in_two_parts_names_both():
+    columns = {"submit": [0, 0, 0, 5], "run": [9, 5, 9, 4], "procs": [1, 1, 1, 2]}
+    schedule = simulate(Trace.from_columns(columns), "fcfs", procs=4)
+    chart = one(lambda ax: plot_gantt(schedule, ax))
+    labels = [label for marks in chart.marks for label in marks.labels]
+    part = "job 4, 2 processors (1 here), did not wait, ran 4 s"
+    assert labels.count(part) == 2
+
+
 def test_densities_of_a_gantt_chart_keep_the_work():
     n = 2500
     columns = {"submit": np.arange(n), "run": np.full(n, 7), "procs": np.full(n, 2)}
