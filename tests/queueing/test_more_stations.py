@@ -362,7 +362,8 @@ def test_measures_keep_to_the_laws_of_their_definitions():
     for found in (
         mgc(1.4, 1, 2, 2), ggc(1.4, 1, 0.5, 2, 2), impatient(2.5, 1, 2, 2), mmck(2, 1, 2, 4),
         breakdowns(0.4, 1, 9, 1), batches(0.2, 1, 2, 2, 0.5), vacations(0.6, 1, 2, 2, 0.5),
-        bulk_service(1.5, 1, 3), fork_join(0.6, 1, [1, 5]), ps(0.6, 1), srpt(0.6, 1), mg1(0.6, 1, 2),
+        bulk_service(1.5, 1, 3), fork_join(0.6, 1, [1, 5]), ps(0.6, 1), srpt(0.6, 1),
+        mg1(0.6, 1, 2),
     ):  # fmt: skip
         assert np.max(found.check()) < 1e-12, found
     # arrivals at random find all servers busy as often as they are
