@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats
 
-from workloadkit.queueing import breaks, exponential, hyperbolic, table
+from workloadkit.queueing import breaks, exponential, hyperbolic, reopen, table
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.probability import as_probability, as_think
+from workloadkit.queueing.reopening.thinkers import phase_averages
 from workloadkit.queueing.response_function import averaged
 
 RATES = np.array([0.0, 1e-6, 0.1, 1.0, 1e3, np.inf])
@@ -58,7 +59,14 @@ def test_derivatives_are_those_of_the_definitions(form, p):
         assert form.curvature(np.asarray(r)) == pytest.approx(float(mp.diff(p, r, 2)), rel=1e-9)
 
 
+def test_users_who_never_meet_go_on_by_their_service_alone():
+    rare = reopen(1e-20, exponential(1), Z=4, S=1)  # E e^(-S) = 1/2: two jobs each, half followed
+    assert (rare.X, rare.R) == pytest.approx((2e-20, 1), rel=1e-12)
+    assert rare.thinking == pytest.approx(4 * 2e-20 / 2, rel=1e-12)
+
+
 def test_the_mean_of_a_constant_is_the_constant():
+    assert phase_averages(hyperbolic(0.8, 0), 1.5, 3) == pytest.approx(0.8, rel=1e-15)
     assert as_probability(0.3).mean_exponential(RATES) == pytest.approx(0.3, rel=1e-15)
     assert as_probability(0.3).slope(RATES[:-1]) == pytest.approx(0)
 
