@@ -204,7 +204,9 @@ def section(trace: Trace) -> Section:
     if reason := why_no_users(trace):
         return Section("users", _TITLE, notes=(f"{reason}, so users cannot be distinguished.",))
     head = Section("users", _TITLE, notes=unknown_users(trace))
-    return joined(head, _shares(user_shares(trace)), _classes(trace))
+    user = trace.column("user")
+    n_users = distinct(user[user != UNKNOWN]).size
+    return joined(head, _shares(user_shares(trace), n_users), _classes(trace))
 
 
 _SUMMARY: Columns = {
@@ -223,8 +225,8 @@ _FIRST: Columns = {
 }
 
 
-def _shares(users: pd.DataFrame) -> Section:
-    """Report the number of users and their shares."""
+def _shares(users: pd.DataFrame, n_users: int) -> Section:
+    """Report the number of users whose jobs ran, of all users, and their shares."""
     jobs, work = concentration(users["jobs"]), concentration(users["work"])
     n = len(users)
     top = min(_TOP, n)
@@ -245,9 +247,11 @@ def _shares(users: pd.DataFrame) -> Section:
     first = users.head(top)
     text = shown(first, _FIRST)
     text.index = [f"user {user}" for user in first.index]
+    caption = "Jobs and work by user, the users with the most jobs first"
+    caption += f"; {top} of {count(n)} rows. --tables writes all rows." if n > top else "."
     tables = (
         facts("summary", "Distribution of jobs and work over users.", rows),
-        Table("top", "The users with the most jobs.", first, text),
+        Table("top", caption, users, text),
     )
     figures = (
         Figure(
@@ -270,9 +274,15 @@ def _shares(users: pd.DataFrame) -> Section:
         finding = f"One user submitted all {plural(int(users['jobs'].sum()), 'job')}."
     else:
         who, share_of = (f"{top} most", jobs[top]) if n > top else ("most", jobs[1])
-        finding = f"The {who} active of {plural(n, 'user')} submitted {share(share_of)} of the jobs"
+        ran = f" with jobs that ran ({count(n_users)} in all)" if n_users > n else ""
+        finding = (
+            f"The {who} active of {plural(n, 'user')}{ran} submitted {share(share_of)} of the jobs"
+        )
         account = "accounts" if half == 1 else "account"
-        finding += f"; {plural(half, 'user')} {account} for half of the work." if half else "."
+        largest = f"user {users['work'].idxmax()}: {share(users['work_share'].max())}"
+        finding += (
+            f"; {plural(half, 'user')} {account} for half of the work ({largest})." if half else "."
+        )
     return part(finding, values=values, tables=tables, figures=figures)
 
 

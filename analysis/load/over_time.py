@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import duration, number, share
-from workloadkit.analysis.section import Columns, Figure, Section, Table, facts
+from workloadkit.analysis.formats import count, day, duration, number, share
+from workloadkit.analysis.section import Columns, Figure, Section, Table, facts, shown
 from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.executions import executions_of
@@ -19,6 +19,7 @@ from workloadkit.trace import Trace, check_trace
 from workloadkit.units import words_of
 
 _MOST_INTERVALS = 1500  # in one figure
+_LISTED = 10  # intervals on the page
 _MOST_DRAWN = 400  # without needles, and for small pages
 
 _ROWS: Columns = {
@@ -229,7 +230,7 @@ def section(trace: Trace) -> Section:
     """Report load and utilization, over the whole log and over time."""
     clock = Clock.of(trace)
     values, notes, figures = summarize_load(trace), _what_is_unknown(trace), []
-    notes += _contradictions(values)
+    notes += _contradictions(values, trace)
     first, last = trace.window.begin, trace.window.until
     if last - first < DAY:
         notes.append("The log spans less than a day, so no time series are shown.")
@@ -243,15 +244,14 @@ def section(trace: Trace) -> Section:
         if trace.ran.any():
             days = interval_days(first, last, shortest=7 if last - first >= 56 * DAY else 1)
             figures.insert(0, _load_figure(trace, clock, days))
-            busiest = float(figures[0].data["offered_load"].max())
-            values |= {"interval_days": days, "busiest_offered_load": busiest}
+            values |= {"interval_days": days} | _busiest(figures[0].data)
     return Section(
         "load",
         "Load and utilization",
         _finding(values),
         tuple(notes),
         values,
-        (_table(values, words_of(trace).hours),),
+        (_table(values, words_of(trace).hours), *_over_time(values, figures)),
         tuple(figures),
     )
 
@@ -294,10 +294,27 @@ def _what_is_unknown(trace: Trace) -> list[str]:
     return notes
 
 
-def _contradictions(values: dict[str, Any]) -> list[str]:
-    if (values.get("utilization") or 0) <= 1:
-        return []
-    return ["Utilization exceeds 100 %: the machine's size, the waits or the job sizes are wrong."]
+def _contradictions(values: dict[str, Any], trace: Trace) -> list[str]:
+    wrong = "the machine's size, the waits or the job sizes are wrong"
+    if (values.get("utilization") or 0) > 1:
+        return [f"Utilization exceeds 100 %: {wrong}."]
+    machine = trace.header.procs
+    if machine and waits_known(trace) and (most := _most_in_use(trace)) > machine:
+        return [
+            f"By the record, up to {count(most)} of {count(machine)} processors are in use at "
+            f"once: {wrong} for some jobs, and single days can exceed 100 %."
+        ]
+    return []
+
+
+def _most_in_use(trace: Trace) -> float:
+    """Return the largest number of processors in use at once; jobs end before others start."""
+    ran = trace.ran & (trace.column("run") > 0)
+    end, procs = trace.end[ran], trace.used_procs[ran].astype(np.float64)
+    times = np.concatenate([end, end - trace.column("run")[ran]])
+    change = np.concatenate([-procs, procs])
+    order = np.argsort(times, kind="stable")
+    return float(np.cumsum(change[order]).max(initial=0.0))
 
 
 def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
@@ -327,20 +344,56 @@ def _jobs_figure(trace: Trace, clock: Clock, days: int) -> Figure:
     return Figure("jobs", "Jobs submitted", caption, dated(data, clock), plot)
 
 
-def _finding(values: dict[str, Any]) -> str:
-    used, offered, busiest = (
-        values.get(name) for name in ("utilization", "offered_load", "busiest_offered_load")
+def _busiest(data: pd.DataFrame) -> dict[str, Any]:
+    """Return the largest load and utilization of an interval, and the dates of their begins."""
+    found: dict[str, Any] = {}
+    for name in ("offered_load", "utilization"):
+        if name in data:
+            row = data.loc[data[name].idxmax()]
+            found[f"busiest_{name}"] = float(row[name])
+            if "date" in data:
+                found[f"busiest_{name}_from"] = row["date"]
+    return found
+
+
+def _over_time(values: dict[str, Any], figures: list[Figure]) -> tuple[Table, ...]:
+    """Return the load of each interval, the busiest first."""
+    if not values["machine"] or "interval_days" not in values:
+        return ()
+    data = figures[0].data
+    by = "utilization" if "utilization" in data else "offered_load"
+    data = data.sort_values(by, ascending=False, kind="stable").reset_index(drop=True)
+    columns = {"utilization": ("used", share), "offered_load": ("offered", share)}
+    text = shown(data.head(_LISTED), {k: how for k, how in columns.items() if k in data})
+    first = data.head(_LISTED)
+    text.index = (
+        [day(date) for date in first["date"]]
+        if "date" in data
+        else first["begin"].map(lambda second: f"second {count(second)}")
     )
+    each = name_of_days(values["interval_days"])
+    caption = f"Load by {each}, from its first day, the busiest first."
+    if len(data) > _LISTED:
+        caption = f"{caption[:-1]}; {_LISTED} of {count(len(data))} rows. --tables writes all rows."
+    return (Table("over_time", caption, data, text, folded=True),)
+
+
+def _at_most(values: dict[str, Any], name: str) -> str:
+    """Return the largest value of an interval, and when that was."""
+    if (most := values.get(f"busiest_{name}")) is None or not most > values[name]:
+        return ""
+    begin = values.get(f"busiest_{name}_from")
+    when = "" if begin is None else f" (from {day(begin)})"
+    return f", and {share(most)} in the busiest {name_of_days(values['interval_days'])}{when}"
+
+
+def _finding(values: dict[str, Any]) -> str:
+    used, offered = (values.get(name) for name in ("utilization", "offered_load"))
     sentences = []
     if used is not None:
-        sentences.append(f"Utilization was {share(used)}.")
+        sentences.append(f"Utilization was {share(used)}{_at_most(values, 'utilization')}.")
     if offered is not None:
-        at_most = ""
-        if busiest is not None and busiest > offered:
-            at_most = (
-                f", and {share(busiest)} in the busiest {name_of_days(values['interval_days'])}"
-            )
-        sentences.append(f"Offered load was {share(offered)}{at_most}.")
+        sentences.append(f"Offered load was {share(offered)}{_at_most(values, 'offered_load')}.")
     if not sentences and values["work"] > 0:
         work = plural(values["work"] / 3600, "processor-hour")
         sentences.append(f"The jobs did {work} of work in {duration(values['makespan'])}.")
