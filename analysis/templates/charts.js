@@ -156,8 +156,9 @@
     const scale = (axis, extra) => ({time: false, distr: axis.log ? 3 : 1, dir: axis.range[0] > axis.range[1] ? -1 : 1, ...extra});
     const axisOf = (key, side) => {
       const axis = axes[key], ticks = [...axis.ticks, ...axis.between].sort((a, b) => a[0] - b[0]), by = key === "x" ? unit : 1;
+      const long = key === "y" ? (height - 30) / (axis.label.length || 1) : 12; // room for each letter of the label
       const made = {
-        scale: key, side, stroke: css("--muted"), label: axis.label || undefined, labelSize: 16, labelGap: 0, labelFont: "12px sans-serif", font: "12px sans-serif",
+        scale: key, side, stroke: css("--muted"), label: axis.label || undefined, labelSize: 16, labelGap: 0, labelFont: Math.max(8, Math.min(12, long * 1.9)).toFixed(1) + "px sans-serif", font: "12px sans-serif",
         grid: {show: axis.grid, stroke: css("--grid"), width: 1}, ticks: {show: false}, gap: 4,
         size: key === "x" ? 20 : 14 + 6.5 * letters,
       };
