@@ -12,7 +12,7 @@ from tests.oracles import nodes as oracle
 from tests.oracles.orders import ORDERS
 from workloadkit.settings.simulation import Arriving
 from workloadkit.simulation.engines import play_compiled, play_plain
-from workloadkit.simulation.machine.nodes_plain import NodeSite
+from workloadkit.simulation.machine.nodes_level import NodeSite
 from workloadkit.simulation.machine.shapes import PLACEMENTS, UNLIMITED, Shape, Shapes
 from workloadkit.simulation.machine.site import Nodes
 from workloadkit.simulation.users import OpenUsers

@@ -14,6 +14,7 @@ from workloadkit.settings import Simulate
 from workloadkit.simulation.engines import plain_simulation, predicted
 from workloadkit.simulation.machine.hardware import GroupMachine, is_described, is_reservable
 from workloadkit.simulation.patience import play_soonest
+from workloadkit.simulation.plain.begun import remember
 from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.selection import SimulationParts
 from workloadkit.simulation.supports import Memories, memory_of
@@ -135,7 +136,7 @@ def _in_python(
     users = parts.behaviour.plain(workload, rules.begin, rules.memory)
     simulation = plain_simulation(parts.policy, parts.name, rules, users, settings.utility_at)
     simulation.go(until)
-    return simulation.remember()
+    return remember(simulation)
 
 
 def _compiled(

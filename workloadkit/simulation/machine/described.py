@@ -21,7 +21,7 @@ from workloadkit.machine.requests import Requests, requests_of
 from workloadkit.record_fields import amounts_on
 from workloadkit.settings.simulation import Claim, Memory, Placement
 from workloadkit.simulation.machine.hardware import GroupMachine, Hardware
-from workloadkit.simulation.machine.nodes_plain import NodeSite
+from workloadkit.simulation.machine.nodes_level import NodeSite
 from workloadkit.simulation.machine.pools import OnePool, Pools
 from workloadkit.simulation.machine.reservable import ReservableNodes
 from workloadkit.simulation.machine.shapes import (

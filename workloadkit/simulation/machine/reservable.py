@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from workloadkit.io.reservations import ReservationRequests
 from workloadkit.simulation.compiled.state import Jobs, State
 from workloadkit.simulation.machine.hardware import Hardware
-from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
+from workloadkit.simulation.machine.nodes_level import NodeSite
+from workloadkit.simulation.machine.nodes_plain import NodeMachine
 from workloadkit.simulation.machine.plain import Claim, Run
 from workloadkit.simulation.machine.reservable_plain import (
     REFUSED,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from workloadkit.simulation.compiled.state import State
 from workloadkit.simulation.machine.hardware import Hardware, enlarged
-from workloadkit.simulation.machine.nodes_plain import NodeMachine, NodeSite
+from workloadkit.simulation.machine.nodes_level import NodeSite
+from workloadkit.simulation.machine.nodes_plain import NodeMachine
 from workloadkit.simulation.machine.outages import Runs, outage_columns
 from workloadkit.simulation.machine.places import (
     Pair,

@@ -8,6 +8,7 @@ import numpy as np
 
 from workloadkit.settings.simulation import Passes, UtilityAt
 from workloadkit.simulation.machine.plain import Machine
+from workloadkit.simulation.plain.begun import begin_at
 from workloadkit.simulation.plain.job import Job, JobView, show
 from workloadkit.simulation.plain.participants import Scheduler, User
 from workloadkit.simulation.plain.simulation import Simulation
@@ -72,7 +73,7 @@ class Ahead(Simulation):
         ended = [job for job in there if job.start is not None and job.planned_end <= other.now]
         for job in ended:
             show(records[job])
-        self.begin_at(other.now, [records[job] for job in there if records[job].view is None])
+        begin_at(self, other.now, [records[job] for job in there if records[job].view is None])
         self.copies = {job: record.view for job, record in records.items()}
 
 

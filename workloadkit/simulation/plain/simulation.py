@@ -1,7 +1,7 @@
 """The simulation in plain Python: clock, participants and the life of jobs."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import takewhile
@@ -12,11 +12,10 @@ from time import thread_time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.settings.simulation import UtilityAt
-from workloadkit.simulation.machine.plain import Machine, has_no_place
+from workloadkit.simulation.machine.plain import Machine
 from workloadkit.simulation.plain.events import EventQueue, Holds
 from workloadkit.simulation.plain.job import Job, JobView, replan, show
 from workloadkit.simulation.plain.participants import Scheduler, User
@@ -30,7 +29,6 @@ from workloadkit.simulation.rules import (
     TERMINATION,
     WAKE_UP,
 )
-from workloadkit.simulation.supports import NOTHING, OF_INTERRUPTED, Memories, recalling
 from workloadkit.simulation.workload import Rules, plan, shortest_estimate
 from workloadkit.utility import Point, fault
 
@@ -258,88 +256,10 @@ class Simulation:
         if self.hardware.takes_in(job):
             self.inside.append(job)
             return
-        self._enter(job)
+        self.enter(job)
         self._present(job)
 
-    def begin_at(self, now: Any, jobs: Iterable[Job], memory: Memories = NOTHING) -> None:
-        """Begin at a time with jobs that run or have ended, or wait.
-
-        The jobs come in the order of their arrival; only those that wait have no start. They are
-        presented to the scheduler as if they arrived now, unless it recalls a memory. A pass comes
-        first, unless the simulation goes on.
-        """
-        for time, _, _, _, change, of in self._events.take_before(now):
-            self.now = time
-            change(of)
-        self.now, jobs = now, [*jobs]
-        if memory.predictor is not None and self.predictor is not None:
-            with recalling():
-                self.predictor.recall(memory.predictor)
-        for job in jobs:
-            self._enter(job)
-        for job in jobs:
-            if job.start is not None and job.start + job.run < now:
-                job.end = job.start + job.run
-                self._n_waiting -= 1
-        with recalling():
-            self._plan_on(memory.predictor or {})
-            self._run_on(memory.machine or {})
-            if memory.scheduler is not None:
-                self.scheduler.recall(memory.scheduler, self.there)
-                for view, claim in _known(memory.scheduler, "claim", self.there):
-                    self.hardware.claim_again(view, claim)
-        for job in jobs:
-            if job.start is None:
-                if memory.scheduler is None:
-                    self.scheduler.job_arrives(job.view)
-                if self._renews:
-                    self._renewable.append(job.view)
-                self._await_cancellation(job)
-        if self._holds is not None:
-            self._holds.take_in(is_new=memory.scheduler is None)
-        if not memory.goes_on:
-            self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
-
-    def _plan_on(self, memory: Mapping[str, Any]) -> None:
-        """Plan jobs as the predictor has planned them."""
-        for job, prediction in _known(memory, "prediction", self.there):
-            job._record.prediction = prediction
-        for job, estimate in _known(memory, "estimate", self.there):
-            replan(job, estimate)
-
-    def _run_on(self, memory: Mapping[str, Any]) -> None:
-        """Run the jobs that have started, on the places that the machine remembers."""
-        turn, place = (dict(_known(memory, name, self.there)) for name in ("turn", "place"))
-        for name in OF_INTERRUPTED:
-            for job, value in _known(memory, name, self.there):
-                setattr(job._record, name, value)
-        self.hardware.put(place)
-        begun = [job for job in self.there if job.start is not None]
-        for job in sorted(begun, key=lambda job: (job.start, turn.get(job, job.arrival))):
-            if self.hardware.is_placed and not (place or self.hardware.level.fits(job)):
-                raise WorkloadError(has_no_place(job.number))
-            self.start(job._record, job.start, job.start + job._record.run)
-
-    def remember(self) -> tuple[NDArray[np.int64], Memories]:
-        """Return the jobs that run or wait, by their rows in the log, and what is remembered."""
-        there, hardware = self.there, self.hardware
-        turn = {job: i for i, job in enumerate(self.running)}
-        columns: dict[str, Any] = {"turn": [*map(turn.get, there)]}
-        if any(place := [*map(hardware.place_of, there)]):
-            columns["place"] = place
-        if any(job._record.interruptions for job in there):
-            columns |= {x: [getattr(job._record, x) for job in there] for x in OF_INTERRUPTED}
-        scheduler = self.scheduler.remember(there)
-        if any(claims := [*map(hardware.claim_of, there)]):
-            scheduler = {**scheduler, "jobs": {**scheduler.get("jobs", {}), "claim": claims}}
-        predictor = None
-        if self.predictor is not None:
-            planned = {x: [getattr(job, x) for job in there] for x in ("prediction", "estimate")}
-            predictor = {**self.predictor.remember(), "jobs": planned}
-        rows = np.array([job._record.row for job in there], np.int64)
-        return rows, Memories(scheduler, {"jobs": columns}, predictor)
-
-    def _enter(self, job: Job) -> None:
+    def enter(self, job: Job) -> None:
         """Give a job that arrives its number and its plan."""
         if self.first is None:
             self.first = job.submit
@@ -360,11 +280,11 @@ class Simulation:
         if self._renews:
             self._renewable.append(job.view)
         self.scheduler.job_arrives(job.view)
-        self._await_cancellation(job)
+        self.await_cancellation(job)
         if self._holds is not None:
             self._holds.take_in()
 
-    def _await_cancellation(self, job: Job) -> None:
+    def await_cancellation(self, job: Job) -> None:
         """Schedule the cancellation of a waiting job, if there is one."""
         if job.leaves is not None:
             time = max(job.leaves, self.now)
@@ -456,7 +376,7 @@ class Simulation:
             if self._renews:
                 insort(self._renewable, view, key=attrgetter("arrival"))
                 self._stale = True
-            self._await_cancellation(job)
+            self.await_cancellation(job)
         else:
             job.lost, job.killed = True, False
             job.end, job.run = self.now, self.now - job.start
@@ -530,13 +450,3 @@ class Simulation:
 
 def _wake_up(sleeper: Scheduler | User) -> None:
     sleeper.wake_up()
-
-
-def _known(
-    memory: Mapping[str, Any], name: str, jobs: Sequence[JobView]
-) -> Iterator[tuple[JobView, Any]]:
-    """Yield jobs with their values in a column of a memory, where they have one."""
-    column = memory.get("jobs", {}).get(name, ())
-    if column:
-        pairs = zip(jobs, column, strict=True)
-        yield from ((job, value) for job, value in pairs if value is not None)

@@ -179,7 +179,8 @@ class CompiledPolicy:
             planned = {
                 x: getattr(state.jobs, x)[there].tolist() for x in ("prediction", "estimate")
             }
-            learned = self.rules.predictor.remember(*self.kept[-1:], self.workload)
+            learns = getattr(self.rules.predictor, "remember", None)
+            learned = learns(self.kept[-1], self.workload) if learns else {}
             predictor = {**learned, "jobs": planned}
         return there, Memories(scheduler, {"jobs": columns}, predictor)
 

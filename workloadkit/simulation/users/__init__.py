@@ -15,6 +15,7 @@ from workloadkit.built_in import USERS, BuiltInParts
 from workloadkit.parameters import read_choice
 from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.engine import Job, User
+from workloadkit.simulation.plain.begun import begin_at
 from workloadkit.simulation.populations.population import Notes, Present
 from workloadkit.simulation.supports import NOTHING, Memories
 from workloadkit.simulation.workload import Workload
@@ -159,7 +160,7 @@ class Replay(User):
             there = list(islice(jobs, int(np.searchsorted(self.workload.submit, self.begins))))
             for job, start in zip(there, begun.tolist(), strict=False):
                 job.start = None if start == none else start
-            self._at.begin_at(self.begins, there, self.memory)
+            begin_at(self._at, self.begins, there, self.memory)
         self._at.add_all(jobs)
 
     def known_jobs(self) -> Iterator[Job]:
