@@ -111,7 +111,7 @@ def fit_orders(
             break
         weights = of_branch @ share  # posterior probability of each branch
         amount = of_branch @ weighted
-        if not (weights.min() > 1e-12 and amount.min() > 0):
+        if not (min(weights.tolist()) > 1e-12 and min(amount.tolist()) > 0):
             alive = (weights > 1e-12) & (amount > 0)
             weights, n, amount = weights[alive], n[alive], amount[alive]
             fixed = fixed_part(x, n)

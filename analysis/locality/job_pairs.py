@@ -22,6 +22,8 @@ MEASURES = {"average": "average", "identical": "share of identical pairs", "medi
 #: (N. Zakay, thesis, 2018: the reading that gives the users of Tables II to IV).
 LEAST_SESSIONS = 6
 
+_ROOT = 2**31  # products of smaller numbers are 64-bit integers
+
 _ROUNDING = 1e-12  # tolerance for equal averages, which have rounding errors
 
 
@@ -138,12 +140,9 @@ def ratios(
     from workloadkit._kernels.statistics import similarity_sums
 
     session = jobs.session if session is None else session
-    gap = distances.max()  # separates the sessions of different users
-    apart = session + gap * (jobs.user + 1)
-    n_sessions = jobs.first_session[-1] + gap * (jobs.n_users + 1)
     known = jobs.known[attribute]
     pairs, total, identical = similarity_sums(
-        known.jobs, known.value, known.first, apart, n_sessions, distances
+        known.jobs, known.value, known.first, session, int(jobs.first_session[-1]), distances
     )
     if medians:
         groups = np.arange(jobs.n_users + 1)
@@ -178,8 +177,9 @@ def compare_distances(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return, by user, the sign of the difference of two distances, and whether both have pairs."""
     paired = (found.pairs[:, at] > 0) & (found.pairs[:, other] > 0)
-    if measure == "identical":  # Python integers do not overflow
-        same, pairs = found.identical.astype(object), found.pairs.astype(object)
+    if measure == "identical":  # Python integers do not overflow, but are slow
+        exact = np.int64 if found.pairs.max(initial=0) < _ROOT else object
+        same, pairs = found.identical.astype(exact), found.pairs.astype(exact)
         difference = same[:, at] * pairs[:, other] - same[:, other] * pairs[:, at]
     else:
         values = found.measure(measure)

@@ -16,23 +16,25 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
 
     `order` lists the jobs by user, a user's by ascending `value` (which is in that order), and
     ``first[u]`` is the first of user `u`. So each ratio of a job to earlier ones has this job's
-    value as denominator, and the sum of a session's values suffices. Here the sessions
-    0..n_sessions-1 of two users are further apart than any distance.
+    value as denominator, and the sum of a session's values suffices.
     """
     n_users, n_distances = first.size - 1, distances.size
     pairs = np.zeros((n_users, n_distances), np.int64)
     total = np.zeros((n_users, n_distances))
     identical = np.zeros((n_users, n_distances), np.int64)
 
-    # For each session: the jobs so far; how many of them have the largest value.
-    count = np.zeros(n_sessions, np.int64)
-    value_sum = np.zeros(n_sessions)
-    largest = np.full(n_sessions, -1.0)
-    with_largest = np.zeros(n_sessions, np.int64)
+    # For each session: the jobs so far; how many of them have the largest value. A gap keeps the
+    # sessions of different users further apart than any distance.
+    gap = distances.max()
+    n_places = n_sessions + gap * (n_users + 1)
+    count = np.zeros(n_places, np.int64)
+    value_sum = np.zeros(n_places)
+    largest = np.full(n_places, -1.0)
+    with_largest = np.zeros(n_places, np.int64)
 
     for u in range(n_users):
         for i in range(first[u], first[u + 1]):
-            s, x = session[order[i]], value[i]
+            s, x = session[order[i]] + gap * (u + 1), value[i]
             for k in range(n_distances):
                 a, b = s - distances[k], s + distances[k]
                 # Products, as branches would be unpredictable.
