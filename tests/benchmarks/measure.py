@@ -1,6 +1,9 @@
 """How the benchmarks measure, and the rows they give."""
 
 import os
+import resource
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,6 +66,17 @@ def peak_memory(function: Callable[[], Any]) -> tuple[int, Any]:
     before = _status("VmRSS")
     result = function()
     return max(_status("VmHWM") - before, 0), result
+
+
+def cpu_time(*command: str) -> float:
+    """Return the CPU time of a process in a folder of its own, without threads of BLAS. [s]."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["OPENBLAS_NUM_THREADS"] = "1"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(getattr(after, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))
 
 
 def _status(name: str) -> int:

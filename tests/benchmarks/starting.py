@@ -1,14 +1,10 @@
 """What a command costs from its start to its end, once its kernels are compiled."""
 
-import os
-import resource
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from statistics import median
 
-from tests.benchmarks.measure import Row
+from tests.benchmarks.measure import Row, cpu_time
 from tests.data import trace_path
 
 _LOG = "KTH-SP2-1996-2.1-cln"
@@ -28,8 +24,8 @@ def rows() -> Iterator[Row]:
         ("resample --count 1", _LOG, ("resample", log, "--count", "1", "-o", "logs"), 4),
     )
     for what, name, arguments, goal in commands:
-        _cpu_time(*_COMMAND, *arguments)  # compiles what was not yet
-        times = [(_cpu_time(*_COMMAND, *arguments), _cpu_time(*_YARDSTICK)) for _ in range(_ROUNDS)]
+        cpu_time(*_COMMAND, *arguments)  # compiles what was not yet
+        times = [(cpu_time(*_COMMAND, *arguments), cpu_time(*_YARDSTICK)) for _ in range(_ROUNDS)]
         spent, unit = map(median, zip(*times, strict=True))  # a minimum may be of one lucky start
         yield Row(
             f"{what}, the whole command", name,
@@ -37,13 +33,3 @@ def rows() -> Iterator[Row]:
             f"{spent / unit:.1f} × `python -c 'import numpy, typer'`",
             f"≤ {goal}", spent <= goal * unit,
         )  # fmt: skip
-
-
-def _cpu_time(*command: str) -> float:
-    """Return the CPU time of a process in a folder of its own. [s]."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(getattr(after, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))
