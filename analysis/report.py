@@ -250,7 +250,10 @@ def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | N
         found = _of_window(name, inside)
     if found is None or every.counting is None:
         return found
-    return replace(made := in_words_of(found, every), notes=(*made.notes, str(every.counting)))
+    made = in_words_of(found, every)
+    if not (made.finding or made.tables or made.figures):  # it says why in its last note
+        return made
+    return replace(made, notes=(*made.notes, str(every.counting)))
 
 
 def _of_window(name: str, inside: Trace) -> Section | None:

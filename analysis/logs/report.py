@@ -222,7 +222,7 @@ def _overview(names: list[str], logs: list[MeasuredLog]) -> Section:
             "window": duration(window.length),
             "full days": count(len(log.days)),
             "jobs in the window": count(log.inside.n_jobs),
-            "users": count((users != NO_USER).sum()),
+            "users": count((users != NO_USER).sum() or np.nan),
             "processors": count(trace.header.procs or np.nan),
         }
         for title, cell in cells.items():

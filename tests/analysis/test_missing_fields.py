@@ -174,6 +174,13 @@ def test_a_report_in_gpus_has_their_words_and_numbers(profile):
         assert sections["load"].values["work"] / 3600 == pytest.approx(hours)
 
 
+def test_what_a_section_in_gpus_lacks_is_its_last_note():
+    found = analysis.characterize(without(accounted(), "user"), profile="research", unit="gpus")
+    for section in found.sections:
+        if section.name in ("users", "automatic", "sessions"):
+            assert section.notes[-1].startswith("No user is known")
+
+
 def test_ticks_of_a_figure_are_in_the_words_of_the_unit():
     seen = in_unit(accounted(), "gpus")
     figure = analysis.section.Figure("a", "Processors", "", pd.DataFrame(), drawn)
