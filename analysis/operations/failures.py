@@ -38,6 +38,10 @@ from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
+#: Shares of hours from which cancelled jobs, and hours outside the window, are named.
+_NOTABLE, _MOSTLY = 0.01, 0.5
+_FEW = 0.1  # of the jobs, that have most hours outside the window
+
 _NAME, _TITLE = "failures", "Failed, timed-out and cancelled work"
 _DRAWN = {
     "completed": style.PALE,
@@ -192,11 +196,26 @@ def _lost(
     main = without.groupby(known["outcome"], observed=True).sum().sort_values(ascending=False)
     main = main[main > 0]
     most = f" Main outcome: {main.index[0]}." if len(main) > 1 else ""
+    more = ""
+    stopped = float(work[known["outcome"] == "cancelled"].sum())
+    if total > 0 and stopped / total >= _NOTABLE:
+        more += f" Cancelled jobs are not counted; with them, {share((lost + stopped) / total)}."
+    begin, until = trace.window.begin, trace.window.until
+    inside = known["end"].clip(upper=until) - known["start"].clip(lower=begin)
+    apart = work * (1 - inside.clip(lower=0) / known["run"].where(known["run"] > 0, 1))
+    if total > 0 and apart.sum() / total > _MOSTLY:
+        n = int((apart.sort_values(ascending=False).cumsum() < _MOSTLY * total).sum()) + 1
+        stated = "" if trace.window.is_stated else ", which is estimated"
+        few = n <= _FEW * int((work > 0).sum())
+        more += few * (
+            f" {share(float(apart.sum()) / total)} of all {title} lie outside the log's window"
+            f"{stated}; most of them are of {plural(n, 'job')}."
+        )
     return judged(
         f"lost_{unit}_hours",
         part,
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
-        f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}",
+        f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}{more}",
         _NAME,
         n=known.loc[work > 0, "row"].nunique(),
         weight=part,

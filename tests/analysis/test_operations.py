@@ -88,6 +88,17 @@ def test_failed_work_names_who_lost_it():
     assert next(figure.alt for figure in section.figures).startswith("100 % of the CPU-hours")
 
 
+def test_cancelled_hours_and_hours_outside_the_window_are_named():
+    """A job of 1,000 h after the window, of 100 h each failed and cancelled in it."""
+    jobs = [(i * 3600, 0, 0, 3600, 1) for i in range(200)] + [(199 * 3600, 0, 0, 3_600_000, 1)]
+    log = site(jobs, state=["FAILED", "CANCELLED"] * 100 + ["COMPLETED"])
+    effect = by_name(failures.section(log).findings)["lost_core_hours"].effect
+    assert "8.3 % of the CPU-hours ended without a result: 100 of 1,200." in effect
+    assert "Cancelled jobs are not counted; with them, 17 %." in effect
+    assert "83 % of all CPU-hours lie outside the log's window, which is estimated;" in effect
+    assert effect.endswith("most of them are of 1 job.")
+
+
 def test_findings_name_missing_data_and_a_group_named_unknown_apart():
     def finding_of(accounts):
         log = site([(0, 0, 0, 3600, 1)] * 30, state=["FAILED"] * 30, account=accounts)

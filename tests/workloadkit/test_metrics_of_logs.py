@@ -61,3 +61,16 @@ def test_the_command_reads_the_logs_of_a_folder(schedules, tmp_path, capsys):
     assert len(table.read_text().splitlines()) == 5
     assert run_command("metrics", str(tmp_path)) == 1
     assert "there is no log in this folder" in capsys.readouterr().err
+
+
+def test_copied_waits_of_resampled_logs_are_warned_of():
+    """Waits of a log that was resampled are copies; those of its simulation are not."""
+    sample = wk.load_sample()
+    log = wk.resample(sample.select(sample.ran), weeks=6, rng=1)
+    with pytest.warns(
+        wk.errors.WorkloadWarning, match="1 log of 1 are resampled and not simulated"
+    ):
+        found = wk.metrics_of_logs([log])
+    assert found.to_dict()["copied_waits"] == 1
+    simulated = wk.simulate(log, "easy").trace()
+    assert wk.metrics_of_logs([simulated]).to_dict()["copied_waits"] == 0

@@ -772,7 +772,12 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
     ]
     trace = read_rows(*rows)
     assert sidecar(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
-    assert noted(trace)["clipped by the window of the export: marked in the side-car"] == 6
+    assert (
+        noted(trace)[
+            "times cut at the ends of the export (sacct -S, -E): marked in the .parquet file"
+        ]
+        == 6
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Means, medians and shares of independent runs, with confidence intervals."""
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from workloadkit import __version__
 from workloadkit.display import Displayed
-from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.provenance import plain
+from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
+from workloadkit.provenance import operations, plain
 from workloadkit.simulation.schedule.calibration import measured
 from workloadkit.trace import Trace, check_trace
 
@@ -196,9 +197,12 @@ class LogMetrics(Displayed):
     logs : DataFrame
         A row for each log: its name and identity, its jobs, and its metrics by the names of
         `Schedule.describe`, NaN where they are unknown. Times in seconds.
+    copied_waits : int
+        Number of logs that were resampled, but not simulated: their waits are those of the record.
     """
 
     logs: "pd.DataFrame"
+    copied_waits: int = 0
 
     @property
     def summary(self) -> "pd.DataFrame":
@@ -229,7 +233,8 @@ class LogMetrics(Displayed):
         written: dict[str, Any] = plain(
             {k: table.to_dict("records") for k, table in tables.items()}
         )
-        return {"provenance": {"workloadkit": __version__}} | written
+        made = {"provenance": {"workloadkit": __version__}, "copied_waits": self.copied_waits}
+        return made | written
 
 
 def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMetrics:
@@ -260,6 +265,7 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
+    copied = 0
     for log in logs:
         check_trace(log)
         machine = procs if procs is not None else log.header.procs
@@ -269,6 +275,16 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
             )
         about = {"log": log.name, "identity": log.identity}
         rows.append({**about, **measured(log, np.flatnonzero(log.ran), machine)})
+        made = operations(log.header)
+        copied += "resampled" in made and made[-1] != "simulated"
     if not rows:
         raise WorkloadError("there is no log to measure")
-    return LogMetrics(pd.DataFrame(rows))
+    if copied:
+        warnings.warn(
+            f"{plural(copied, 'log')} of {len(rows):,} are resampled and not simulated: their "
+            "waits are copies of the record, so waits, responses, slowdowns and utilization are "
+            "not those of the new logs; simulate them first",
+            WorkloadWarning,
+            stacklevel=2,
+        )
+    return LogMetrics(pd.DataFrame(rows), copied)

@@ -215,7 +215,7 @@ class Validation(Displayed):
         ]
         violated = [finding for finding in self.findings if finding.severity != "note"]
         if violated:
-            lines += ["", "Violated rules:"]
+            lines += ["", "Warnings, from rules:" if self.holds else "Violated rules:"]
             lines += [
                 fill(
                     f"{f.rule}: {f.sentence}", _WIDTH, initial_indent="  ", subsequent_indent="    "

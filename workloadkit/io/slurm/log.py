@@ -23,7 +23,7 @@ from workloadkit.io.slurm.times import with_day_first
 from workloadkit.trace import Trace
 
 _NEVER = "Start = End, nodes unknown: taken as never started"
-_CUT = "clipped by the window of the export: marked in the side-car"
+_CUT = "times cut at the ends of the export (sacct -S, -E): marked in the .parquet file"
 
 
 def log_of_rows(
