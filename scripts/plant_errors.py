@@ -348,7 +348,7 @@ def _without_effect(site: Site, items: list[pytest.Item]) -> bool:
         if right != _in_a_child(functools.partial(_seen, site, ERROR, items, paths[1], np.inf)):
             return False
         a, b = map(np.load, paths)
-    return bool(np.isclose(a, b, rtol=UNSEEN, atol=1e-14, equal_nan=True).all())
+    return bool(np.isclose(a, b, rtol=UNSEEN, atol=1e-25, equal_nan=True).all())
 
 
 def _seen(site: Site, factor: float, items: list[pytest.Item], to: Path, patience: float) -> str:
