@@ -1,6 +1,6 @@
 """The first screen of a report: key numbers, and a log in pictures."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from workloadkit import metrics
-from workloadkit.analysis.dashboard_figures import jobs_figure, load_figure
+from workloadkit.analysis.dashboard_figures import Place, jobs_figure, load_figure, places_of
 from workloadkit.analysis.finding import FEWEST_JOBS
 from workloadkit.analysis.formats import count, duration, number, printable, share, with_interval
-from workloadkit.analysis.load.cycles import DAY_NAMES, daily_cycle, weekly_cycle
+from workloadkit.analysis.load.cycles import DAY_NAMES, weekly_cycle
 from workloadkit.analysis.load.over_time import summarize_load, waits_known
-from workloadkit.analysis.logs import archive
 from workloadkit.analysis.operations.accounting import (
     accounted_executions,
     accounted_jobs,
@@ -21,9 +20,8 @@ from workloadkit.analysis.operations.accounting import (
 )
 from workloadkit.analysis.operations.parts import groupings, hours, kind
 from workloadkit.analysis.operations.tables import usage
-from workloadkit.analysis.section import Figure, Section, in_words_of, shown, why_no_users
-from workloadkit.analysis.users import concentration, user_shares
-from workloadkit.clock import DAY, WEEK, Clock
+from workloadkit.analysis.section import Figure, Section, in_words_of, shown
+from workloadkit.clock import DAY, WEEK
 from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
@@ -83,25 +81,6 @@ class Bars(NamedTuple):
     title: str
     bars: tuple[Bar, ...]
     caption: str = ""
-
-
-class Place(NamedTuple):
-    """The place of a log among those of the archive, in one measure.
-
-    Parameters
-    ----------
-    text, words : str
-        The measure with the rank of the log; and the values of all.
-    own : float
-        Place of the log, as a share from the least to the greatest value.
-    dots : tuple of (float, str)
-        Places of the others, with name and value.
-    """
-
-    text: str
-    words: str
-    own: float
-    dots: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +152,7 @@ def dashboard(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Dashboa
         if trace.ran.any() and not waits_known(trace):
             missing.append("Waits need known wait times.")
     bars = tuple(filter(None, (_used(seen), *_outcomes(trace))))
+    titles = [part.title for kind in (figures, maps, bars) for part in kind]
     return Dashboard(
         tuple(_numbers(trace, seen, sections)),
         tuple(figures),
@@ -180,49 +160,8 @@ def dashboard(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Dashboa
         bars,
         tuple(missing),
         _jobs(trace) if few else None,
-        _places(trace, [*figures, *maps, *bars]) if seen.counting is None else {},
+        places_of(trace, titles) if seen.counting is None else {},
     )
-
-
-def _places(trace: Trace, parts: Sequence[Figure | HeatMap | Bars]) -> dict[str, Place]:
-    """Place a log among those of the archive, in a measure of each part that has one."""
-    if trace.n_jobs < archive.FEWEST_JOBS:
-        return {}
-    inside = trace.within_window()
-    found = {}
-    for part in parts:
-        measure, value = "", None
-        if part.title.startswith("Load"):
-            measure, value = "load.utilization", summarize_load(trace)["utilization"]
-        elif part.title == "The week" and Clock.of(trace).known:
-            day = daily_cycle(weekly_cycle(inside), weekend=True)[["weekend", "weekdays"]].sum()
-            measure, value = "cycles.weekend_to_weekday", day["weekend"] / day["weekdays"]
-        elif part.title == "Waits":
-            wait = inside.column("wait")[inside.ran]
-            measure, value = "marginals.wait.p50", metrics.percentile(wait[wait >= 0], 50)
-        elif part.title.startswith("Who used it") and not why_no_users(inside):
-            work = concentration(user_shares(inside)["work"])
-            measure, value = "users.work_share_of_first_10", work[min(10, len(work) - 1)]
-        if value is not None:
-            place = archive.place_among_archive(trace, {measure: float(value)})
-            if measure in place.table.index:
-                found[part.title] = _place(place.strip_of(measure), archive.MEASURES[measure][1])
-    return found
-
-
-def _place(strip: archive.Strip, form: Callable[[float], str]) -> Place:
-    """Describe the place of a log; places of times are logarithmic."""
-    values = np.append(strip.values, strip.value)
-    scaled = np.log1p(values) if form is duration else values
-    ends = scaled.min(), scaled.max()
-    *others, own = ((scaled - ends[0]) / ((ends[1] - ends[0]) or 1.0)).round(3).tolist()
-    named = [f"{name}: {form(x)}" for name, x in zip(strip.names, strip.values, strict=True)]
-    n = plural(len(named), "log")
-    text = (
-        f"{strip.title} {form(strip.value)}: rank {strip.rank} of {len(named) + 1} in the archive"
-    )
-    words = f"{strip.title}: this log {form(strip.value)}; {n} of the archive: {', '.join(named)}."
-    return Place(text, words, own, tuple(zip(others, named, strict=True)))
 
 
 def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator[KeyNumber]:

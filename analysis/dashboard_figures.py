@@ -1,21 +1,30 @@
-"""Figures of the first screen of a report: load and queue, and a few jobs."""
+"""Figures of the first screen of a report: load and queue, a few jobs, places in the archive."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import number
+from workloadkit.analysis.formats import duration, number
+from workloadkit.analysis.load.cycles import daily_cycle, weekly_cycle
 from workloadkit.analysis.load.over_time import (
     dated,
     held_between,
     interval_days,
     load_over_time,
     name_of_days,
+    summarize_load,
     waits_known,
 )
-from workloadkit.analysis.section import Figure
+from workloadkit.analysis.logs import archive
+from workloadkit.analysis.section import Figure, why_no_users
+from workloadkit.analysis.users import concentration, user_shares
 from workloadkit.clock import DAY, Clock, enclosing
+from workloadkit.errors import plural
 from workloadkit.trace import Trace
 
 _HOUR = 3600
@@ -134,3 +143,63 @@ def plot_jobs(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False, axis="y")
     style.legend_above(ax)
     return ax
+
+
+class Place(NamedTuple):
+    """The place of a log among those of the archive, in one measure.
+
+    Parameters
+    ----------
+    text, words : str
+        The measure with the rank of the log; and the values of all.
+    own : float
+        Place of the log, as a share from the least to the greatest value.
+    dots : tuple of (float, str)
+        Places of the others, with name and value.
+    """
+
+    text: str
+    words: str
+    own: float
+    dots: tuple[tuple[float, str], ...]
+
+
+def places_of(trace: Trace, titles: Sequence[str]) -> dict[str, Place]:
+    """Place a log among those of the archive, in a measure of each part that has one, by title."""
+    if trace.n_jobs < archive.FEWEST_JOBS:
+        return {}
+    inside = trace.within_window()
+    found = {}
+    for title in titles:
+        measure, value = "", None
+        if title.startswith("Load"):
+            measure, value = "load.utilization", summarize_load(trace)["utilization"]
+        elif title == "The week" and Clock.of(trace).known:
+            day = daily_cycle(weekly_cycle(inside), weekend=True)[["weekend", "weekdays"]].sum()
+            measure, value = "cycles.weekend_to_weekday", day["weekend"] / day["weekdays"]
+        elif title == "Waits":
+            wait = inside.column("wait")[inside.ran]
+            measure, value = "marginals.wait.p50", metrics.percentile(wait[wait >= 0], 50)
+        elif title.startswith("Who used it") and not why_no_users(inside):
+            work = concentration(user_shares(inside)["work"])
+            measure, value = "users.work_share_of_first_10", work[min(10, len(work) - 1)]
+        if value is not None:
+            place = archive.place_among_archive(trace, {measure: float(value)})
+            if measure in place.table.index:
+                found[title] = _place(place.strip_of(measure), archive.MEASURES[measure][1])
+    return found
+
+
+def _place(strip: archive.Strip, form: Callable[[float], str]) -> Place:
+    """Describe the place of a log; places of times are logarithmic."""
+    values = np.append(strip.values, strip.value)
+    scaled = np.log1p(values) if form is duration else values
+    ends = scaled.min(), scaled.max()
+    *others, own = ((scaled - ends[0]) / ((ends[1] - ends[0]) or 1.0)).round(3).tolist()
+    named = [f"{name}: {form(x)}" for name, x in zip(strip.names, strip.values, strict=True)]
+    n = plural(len(named), "log")
+    text = (
+        f"{strip.title} {form(strip.value)}: rank {strip.rank} of {len(named) + 1} in the archive"
+    )
+    words = f"{strip.title}: this log {form(strip.value)}; {n} of the archive: {', '.join(named)}."
+    return Place(text, words, own, tuple(zip(others, named, strict=True)))

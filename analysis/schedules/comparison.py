@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
 from workloadkit.analysis.calibration import warn_of_calibration
-from workloadkit.analysis.schedules.measures import busiest_week
 from workloadkit.analysis.schedules.relative_slowdown import (
     check_confidence,
     check_same_jobs,
@@ -98,22 +97,9 @@ class Comparison(Displayed):
 
     def to_html(self) -> str:
         """Return a self-contained page: differences, waits, queues, and Gantt charts of a week."""
-        from workloadkit.analysis import result_page
-        from workloadkit.analysis.schedules import comparison_plots, gantt_charts
+        from workloadkit.analysis.schedules.comparison_plots import comparison_page
 
-        begin, until = busiest_week(self.schedules[self.reference])
-        plots: dict[str, Any] = {
-            f"Differences from {self.reference}": self.plot,
-            "Wait times": partial(comparison_plots.plot_distributions, self, "wait"),
-            "Waiting jobs": partial(comparison_plots.plot_queue_lengths, self),
-        }
-        for name, schedule in self.schedules.items():
-            plots[f"{name}: the week with the longest queue of {self.reference}"] = partial(
-                gantt_charts.plot_schedule, schedule, begin=begin, until=until
-            )
-        tables = {"Metrics; times in seconds.": self.table, "Differences.": self.differences}
-        title = " and ".join(self.schedules)
-        return result_page.page_of(plots, title, tables).to_html()
+        return comparison_page(self).to_html()
 
     def _summary(self) -> str:
         flagged = [name for name, is_flagged in self.saturated.items() if is_flagged]

@@ -1,8 +1,9 @@
 """Figures that compare schedules of the same jobs, and figures of sweeps over load."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from workloadkit.analysis import style
 from workloadkit.analysis.distributions.marginals import cumulative_shares, plot_cumulative
 from workloadkit.analysis.formats import is_share, is_time, metric_title
-from workloadkit.analysis.schedules.gantt_charts import plot_gantt
+from workloadkit.analysis.result_page import ResultPage, page_of
+from workloadkit.analysis.schedules.gantt_charts import plot_gantt, plot_schedule
 from workloadkit.analysis.schedules.measures import (
     busiest_week,
     means_over_time,
@@ -159,6 +161,25 @@ def plot_objective(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"objective, {comparison.reference} = 1; less is better")
     style.legend_above(ax)
     return ax
+
+
+def comparison_page(comparison: "Comparison") -> ResultPage:
+    """Return the page of a comparison: differences, waits, queues, and Gantt charts of a week."""
+    reference = comparison.reference
+    begin, until = busiest_week(comparison.schedules[reference])
+    plots: dict[str, Any] = {
+        f"Differences from {reference}": comparison.plot,
+        "Wait times": partial(plot_distributions, comparison, "wait"),
+        "Waiting jobs": partial(plot_queue_lengths, comparison),
+    }
+    for name, schedule in comparison.schedules.items():
+        title = f"{name}: the week with the longest queue of {reference}"
+        plots[title] = partial(plot_schedule, schedule, begin=begin, until=until)
+    tables = {
+        "Metrics; times in seconds.": comparison.table,
+        "Differences.": comparison.differences,
+    }
+    return page_of(plots, " and ".join(comparison.schedules), tables)
 
 
 # Figures of sweeps over load.
