@@ -200,13 +200,18 @@ def drawings(trace):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")
-@pytest.mark.parametrize("form", ["svg", "png"])
+@pytest.mark.parametrize("form", ["svg", "png", "html"])
 def test_names_are_drawn_as_they_are(trace, form, tmp_path):
     for place, draw in enumerate(drawings(trace)):
         path = tmp_path / f"{place}.{form}"
-        style.save_figure(lambda ax, draw=draw: draw(ax), path, title=NAMES[2 * place])
+        analysis.save_figure(lambda ax, draw=draw: draw(ax), path, title=NAMES[2 * place])
         if form == "svg":
             ElementTree.parse(path)  # well formed, though browsers forgive what is not
+        if form == "html":
+            page = path.read_text(encoding="utf-8")
+            assert page.count("<script") == page.count("</script>") == 3  # data, tables, charts
+            for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+                ElementTree.fromstring(svg)
 
 
 @pytest.mark.filterwarnings("ignore:constrained_layout not applied")
