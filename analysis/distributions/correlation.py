@@ -30,6 +30,7 @@ from workloadkit.analysis.section import (
     shown,
     shown_intervals,
 )
+from workloadkit.distinct import coded
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
@@ -281,7 +282,7 @@ def _draws(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return each job's user index (-1 is unknown) and the users' weights in each draw."""
     known = user != UNKNOWN
-    users, who = np.unique(user[known], return_inverse=True)
+    users, who = coded(user[known])
     place = np.full(user.size, -1)
     place[known] = who
     if not users.size:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.bootstrap import interval
+from workloadkit.distinct import coded
 
 #: Number of classes of about equal size; equal values share a class.
 CLASSES = 32
@@ -167,7 +168,7 @@ class Coded:
     def of(cls, values: NDArray[np.float64]) -> "Coded":
         """Code the finite values."""
         known = np.isfinite(values)
-        distinct, place = np.unique(values[known], return_inverse=True)
+        distinct, place = coded(values[known])
         small = distinct.size <= np.iinfo(np.int16).max  # short integers are sorted by radix
         code = np.full(values.size, -1, np.int16 if small else np.int64)
         code[known] = place

@@ -33,6 +33,7 @@ from workloadkit.analysis.section import (
     shown,
     why_no_users,
 )
+from workloadkit.distinct import coded
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
@@ -239,7 +240,7 @@ def _interval(
 ) -> tuple[float, float]:
     """Return the interval of a family's distance over resampled users."""
     chosen = (values > 0) & (user != UNKNOWN)
-    users, who = np.unique(user[chosen], return_inverse=True)
+    users, who = coded(user[chosen])
     if users.size < 2:
         return np.nan, np.nan
     bins = fit.sample.binned()

@@ -15,7 +15,7 @@ from workloadkit.analysis.locality.days import (
 )
 from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, attribute_values
 from workloadkit.analysis.section import AnalysisResult
-from workloadkit.distinct import distinct
+from workloadkit.distinct import coded, distinct
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
@@ -210,8 +210,8 @@ def _searched(
         raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")
     if tolerance > 0:
         return values, lambda values: near_depths(values, float(tolerance))
-    distinct, code = np.unique(values, return_inverse=True)
-    return code, lambda code: exact_depths(code, distinct.size)
+    numbers, code = coded(values)
+    return code, lambda code: exact_depths(code, numbers.size)
 
 
 def _mean_depth(depths: NDArray[np.int64]) -> float:
