@@ -35,8 +35,8 @@ def rows() -> Iterator[Row]:
                 f"{two:.1f} s, {one:.1f} s by one",
                 f"{two / one:.2f} × the time of one", f"≤ {goal:.0f} s", two <= goal,
             )  # fmt: skip
-    for log, goal in _CPU_GOALS.items():
-        yield _cpu(log, goal)
+    for log, limit in _CPU_GOALS.items():
+        yield _cpu(log, limit)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     yield Row(
         "characterize, memory of the largest process", log, f"{memory / 1e6:,.0f} MB",
