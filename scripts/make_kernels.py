@@ -9,6 +9,7 @@ commands of README and docs run without a compiler, and those that lack a kernel
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -29,10 +30,10 @@ PAGES += sorted((ROOT / "docs").glob("start/*.md"))
 RUNTIME = Path(__file__).with_name("kernel_runtime.c")
 LACKS = ("compiling code", "kernels of the package", "run in plain Python")
 
-#: Of the compiler: the name of a processor, and the library whose code is taken where it has none.
+#: The compiler's names of the processors.
 PROCESSORS = {"x86_64-v3": "x86-64-v3", "x86_64-v2": "x86-64-v2", "aarch64": "generic"}
-#: The code of arm64 is made from that of the plainest processor.
-MADE_FROM = {"aarch64": "x86_64-v2"}
+#: The compiler is run for this one; code for the others is made of its intermediate code.
+COMPILED = "x86_64-v3"
 
 
 def documented() -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -162,10 +163,9 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     """Compile and link one library; return the layouts of results by name."""
     import llvmlite.binding as llvm
 
-    source = MADE_FROM.get(name, name)
-    kept = work / source
+    kept = work / COMPILED
     if not kept.exists():
-        chosen = {"NUMBA_CPU_NAME": PROCESSORS[source], "NUMBA_CPU_FEATURES": ""}
+        chosen = {"NUMBA_CPU_NAME": PROCESSORS[COMPILED], "NUMBA_CPU_FEATURES": ""}
         compile_all({**chosen, "NUMBA_CACHE_DIR": str(kept)})
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -178,7 +178,7 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
         about = json.loads(path.with_suffix(".kernel").read_bytes().split(b"\n", 2)[1])
         symbol = re.sub(r"[.-]", "_", path.stem)
         module = renamed(llvm.parse_bitcode(path.read_bytes()), about["name"], symbol)
-        if name in MADE_FROM:
+        if name != COMPILED:
             module = ported(module, triple, machine)
         objects.append(work / f"{name}-{symbol}.o")
         objects[-1].write_bytes(machine.emit_object(module))
@@ -197,6 +197,8 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     # nothing is linked: what is undefined is found in the process, whatever its C library
     options = ["-shared", "-nostdlib", "-O2", "-fPIC", "-s", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack"]
     subprocess.run([*compiler, *options, "-o", target, RUNTIME, *objects], check=True)
+    if name.startswith(platform.machine()):
+        ctypes.CDLL(str(target))  # which fails if a function is missing
     return kernels
 
 
@@ -258,9 +260,11 @@ def make_libraries(folder: Path, names: list[str]) -> None:
 def count() -> int:
     """Run all documented commands without a compiler; list those that lack a kernel."""
     n_commands, lacking = 0, []
-    with tempfile.TemporaryDirectory() as empty:
+    with tempfile.TemporaryDirectory() as folder:
+        without = 'import sys; sys.modules["numba"] = sys.modules["llvmlite"] = None'
+        Path(folder, "sitecustomize.py").write_text(without)
         for name, commands, files in documented():
-            for command, said in run_page(commands, files, {"NUMBA_CACHE_DIR": empty}):
+            for command, said in run_page(commands, files, {"PYTHONPATH": folder}):
                 n_commands += 1
                 if any(words in said for words in LACKS):
                     lacking.append(f"{name}: {command}")

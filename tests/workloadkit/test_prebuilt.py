@@ -78,8 +78,8 @@ def libraries(log, tmp_path_factory):
     """A library of FCFS, and of a statistic."""
     folder = tmp_path_factory.mktemp("made") / "native"
     work = folder.with_name("native-work")
-    chosen = {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""}
-    run(MAKE, log, NUMBA_CACHE_DIR=str(work / NAME), **chosen)
+    chosen = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
+    run(MAKE, log, NUMBA_CACHE_DIR=str(work / "x86_64-v3"), **chosen)
     spec = importlib.util.spec_from_file_location("maker", ROOT / "scripts" / "make_kernels.py")
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
