@@ -82,10 +82,12 @@ benchmark: $(VENV)/.run
 kernels: $(VENV)/.run
 	$(BIN)/python scripts/make_kernels.py
 
-# Builds the wheel without kernels, for all platforms, and that with kernels, for Linux on x86-64.
-NATIVE := build/native
+# Builds the wheel without kernels, for all platforms, and that with kernels, for Linux on x86-64; with
+# ziglang installed also for arm64: make wheel LIBRARIES=aarch64
+LIBRARIES ?= x86_64-v3 x86_64-v2
+NATIVE := build/$(firstword $(LIBRARIES))
 wheel: $(VENV)/.dev
-	$(BIN)/python scripts/make_kernels.py --library $(NATIVE) --only x86_64-v3 --only x86_64-v2
+	$(BIN)/python scripts/make_kernels.py --library $(NATIVE) $(addprefix --only ,$(LIBRARIES))
 	$(BIN)/pip wheel --quiet --no-deps -w dist .
 	WORKLOADKIT_KERNELS=$(abspath $(NATIVE)) $(BIN)/pip wheel --quiet --no-deps -w dist .
 
