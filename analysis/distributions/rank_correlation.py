@@ -12,6 +12,8 @@ from workloadkit.distinct import coded
 #: Number of classes of about equal size; equal values share a class.
 CLASSES = 32
 
+_AT_ONCE = 2048  # users, each with a table of 16 kB
+
 #: Minimum number of jobs for a correlation.
 LEAST_JOBS = 10
 
@@ -49,9 +51,13 @@ def class_tables(
         return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
 
     cell = classes(rank_x) * CLASSES + classes(rank_y)
-    n_users = weights.shape[1]
-    counts = np.bincount(user * CLASSES**2 + cell, minlength=n_users * CLASSES**2)
-    tables = weights @ counts.reshape(n_users, -1).astype(np.float64)
+    tables = np.zeros((len(weights), CLASSES**2))
+    for first in range(0, weights.shape[1], _AT_ONCE):
+        block = weights[:, first : first + _AT_ONCE]
+        here = (user >= first) & (user < first + _AT_ONCE)
+        place = (user[here] - first) * CLASSES**2 + cell[here]
+        counts = np.bincount(place, minlength=block.shape[1] * CLASSES**2)
+        tables += block @ counts.reshape(-1, CLASSES**2).astype(np.float64)
     return tables.reshape(len(weights), CLASSES, CLASSES)
 
 
