@@ -227,8 +227,8 @@ def test_profiles_have_their_sections(months):
         profile: [s.name for s in analysis.compare_two(*months, profile=profile).sections]
         for profile in ("operations", "research")
     }
-    assert names["operations"] == ["overview", "changes", "groups", "distributions"]
-    assert names["research"] == ["overview", "distributions", "measures"]
+    assert names["operations"] == ["overview", "changes", "groups", "distributions", "schedules"]
+    assert names["research"] == ["overview", "distributions", "schedules", "measures"]
     full = json.dumps(analysis.compare_two(*months, profile="full").to_dict(), allow_nan=False)
     jsonschema.validate(json.loads(full), json.loads((SCHEMAS / "compare.json").read_text()))
 
