@@ -1,5 +1,6 @@
 """Stationary distributions of Markov chains that are given by their moves."""
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
@@ -19,7 +20,7 @@ def stationary(
 ) -> dict[T, float]:
     """Return the stationary distribution of a Markov chain on what its starts reach."""
     from scipy.sparse import csc_array
-    from scipy.sparse.linalg import spsolve
+    from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
     place: dict[T, int] = {}
     source: list[int] = []
@@ -42,6 +43,11 @@ def stationary(
     if n == 1:
         return dict.fromkeys(place, 1.0)
     flow = csc_array((rates, (target, source)), shape=(n, n))
-    others = spsolve(flow[1:, 1:], -flow[1:, [0]].toarray().ravel())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MatrixRankWarning)
+        try:
+            others = spsolve(flow[1:, 1:], -flow[1:, [0]].toarray().ravel())
+        except MatrixRankWarning:
+            raise QueueingError("the chain cannot be solved: its rates are too different") from None
     share = np.append(1.0, others)
     return dict(zip(place, (share / share.sum()).tolist(), strict=True))

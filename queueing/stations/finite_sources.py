@@ -7,11 +7,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.queueing.arguments import Condition, Floats, count, numbers, points, positive
+from workloadkit.queueing.arguments import Floats, count, positive
 from workloadkit.queueing.errors import QueueingError, quoted
 from workloadkit.queueing.result import Exactness
 from workloadkit.queueing.state_space import MOST_STATES, stationary
-from workloadkit.queueing.stations.priorities import ClassesResult, Priority
+from workloadkit.queueing.stations.priorities import ClassesResult, Priority, of_each_class
+
+#: Least jobs of a class in service: the solution of a chain has errors of some 1e-16.
+_LEAST_BUSY = 1e-9
 
 #: Jobs of each class at the station, and those of them in service.
 State = tuple[tuple[int, ...], tuple[int, ...]]
@@ -42,7 +45,8 @@ def closed_priorities(
     Raises
     ------
     QueueingError
-        If a parameter violates its condition, or the chain has too many states.
+        If a parameter violates its condition, the chain has too many states, or a class is in
+        service too rarely.
 
     References
     ----------
@@ -58,7 +62,10 @@ def closed_priorities(
         raise QueueingError(
             f"order is {quoted(order)}; it must be 'non-preemptive' or 'preemptive'"
         )
-    at = _read(N=N, Z=Z, S=S, servers=servers)
+    if np.size(servers) != 1:
+        raise QueueingError(f"servers is {quoted(servers)}; it must be one number")
+    rules = [count("N"), positive("Z"), positive("S"), count("servers")]
+    at = of_each_class(rules, N=N, Z=Z, S=S, servers=servers)
     c, classes = int(at["servers"][0]), at["N"].size
     if np.prod(at["N"] + 1) > MOST_STATES:
         raise QueueingError(f"N is {quoted(N)}; the chain has more than {MOST_STATES:,} states")
@@ -67,6 +74,12 @@ def closed_priorities(
     share = stationary([empty], partial(_steps, at, partial(served, c)))
     chance = np.array(list(share.values()))
     present, busy = (chance @ np.array([state[k] for state in share]) for k in (0, 1))
+    rare = np.flatnonzero(~(busy > _LEAST_BUSY))  # written so that NaN counts as rare
+    if rare.size:
+        raise QueueingError(
+            f"class {rare[0]} is in service for less than {_LEAST_BUSY:g} of the time; the chain "
+            "cannot be solved accurately"
+        )
     X = busy / at["S"]
     return ClassesResult(
         X=X,
@@ -78,26 +91,6 @@ def closed_priorities(
         exactness=Exactness("exact, Markov chain"),
         parameters=at,
     )
-
-
-def _read(**given: ArrayLike) -> dict[str, Floats]:
-    """Check parameters of classes, and broadcast them to shape (R,)."""
-    arrays = {name: np.atleast_1d(numbers(name, value)) for name, value in given.items()}
-    rules: list[Condition] = [count("N"), positive("Z"), positive("S"), count("servers")]
-    for rule in rules:
-        value = arrays[rule.name]
-        if value.ndim > 1:
-            raise QueueingError(
-                f"the shape of {rule.name} is {value.shape}; it must be one class each"
-            )
-        wrong = np.flatnonzero(~rule.holds(arrays))
-        if wrong.size:
-            raise QueueingError(
-                f"{rule.name}[{wrong[0]}] is {value[wrong[0]]:g}; it must {rule.condition}"
-            )
-    if arrays["servers"].size > 1:
-        raise QueueingError(f"servers is {quoted(given['servers'])}; it must be one number")
-    return points([], **arrays)
 
 
 def _steps(

@@ -1,12 +1,20 @@
 """Classes of jobs with priorities, with or without preemption, at one or several servers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.queueing.arguments import Floats, count, not_negative, numbers, points
+from workloadkit.queueing.arguments import (
+    Condition,
+    Floats,
+    count,
+    not_negative,
+    numbers,
+    points,
+)
 from workloadkit.queueing.display import DisplayedResult
 from workloadkit.queueing.errors import QueueingError, quoted
 from workloadkit.queueing.result import Exactness
@@ -95,23 +103,30 @@ def of_classes(R: Floats, exactness: Exactness, parameters: dict[str, Floats]) -
     )
 
 
-def read_classes(whole_load: str = "lam", **given: ArrayLike) -> dict[str, Floats]:
+def of_each_class(rules: Sequence[Condition], **given: ArrayLike) -> dict[str, Floats]:
     """Check parameters of classes, and broadcast them to shape (R,)."""
     arrays = {name: np.atleast_1d(numbers(name, value)) for name, value in given.items()}
     for name, value in arrays.items():
         if value.ndim > 1:
             raise QueueingError(f"the shape of {name} is {value.shape}; it must be one class each")
-    rules = [not_negative("lam"), not_negative("S")]
-    more = [not_negative(name) for name in ("scv", "weight") if name in arrays]
-    if "servers" in arrays:
-        more.append(count("servers"))
-    for name, rule in ((rule.name, rule) for rule in (*rules, *more)):
+        if not value.size:
+            raise QueueingError(f"{name} is empty; it must have a number for each class")
+    for rule in rules:
+        value = arrays[rule.name]
         wrong = np.flatnonzero(~rule.holds(arrays))
         if wrong.size:
             raise QueueingError(
-                f"{name}[{wrong[0]}] is {arrays[name][wrong[0]]:g}; it must {rule.condition}"
+                f"{rule.name}[{wrong[0]}] is {value[wrong[0]]:g}; it must {rule.condition}"
             )
-    at = points([], **arrays)
+    return points([], **arrays)
+
+
+def read_classes(whole_load: str = "lam", **given: ArrayLike) -> dict[str, Floats]:
+    """Check parameters of open classes, which together need less than the servers have."""
+    rules = [not_negative(name) for name in ("lam", "S", "scv", "weight") if name in given]
+    if "servers" in given:
+        rules.append(count("servers"))
+    at = of_each_class(rules, **given)
     load = float((at["lam"] * at["S"]).sum())
     servers = float(at["servers"].flat[0]) if "servers" in at else 1.0
     if load >= servers:

@@ -411,6 +411,10 @@ def test_closed_users_with_priorities_have_their_limits():
         ({"Z": 0}, r"Z\[0\] is 0; it must be finite, above 0"),
         ({"N": [[1]]}, "it must be one class each"),
         ({"servers": [1, 2]}, r"servers is \[1, 2\]; it must be one number"),
+        ({"N": []}, "N is empty; it must have a number for each class"),
+        ({"N": [30, 30], "Z": [1e-6, 1e6], "S": [1e-3, 1e3]}, "class 1 is in service for less"),
+        ({"Z": 1e-300, "S": 1e300}, "cannot be solved"),
+        ({"Z": 1e-20, "S": 1e20}, "cannot be solved"),
         ({"N": [1000, 1000]}, "the chain has more than 400,000 states"),
     ):
         with pytest.raises(QueueingError, match=message):

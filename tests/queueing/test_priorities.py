@@ -141,6 +141,7 @@ def test_what_has_no_answer_is_named():
         ({"scv": 2, "servers": 2}, "scv is 2; it must be 1 for several servers"),
         ({"servers": 1.5}, r"servers\[0\] is 1.5"),
         ({"lam": [[0.1]]}, "it must be one class each"),
+        ({"lam": []}, "lam is empty; it must have a number for each class"),
         ({"lam": [0.1, 0.1, 0.1], "S": [1, 1]}, "cannot broadcast"),
     ):
         with pytest.raises(QueueingError, match=message):
