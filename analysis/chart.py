@@ -152,6 +152,8 @@ class Scale:
     form : {"number", "share", "percent", "time", "date", "names"}
         How its values are written; times are in seconds.
     log : bool
+    linear : float
+        If above 0, the axis is linear up to it, on both sides of 0, and logarithmic beyond.
     ticks : tuple of (float, str)
     grid, labelled : bool
         Whether it has grid lines, and whether its ticks have labels.
@@ -164,6 +166,7 @@ class Scale:
     high: float
     form: str = "number"
     log: bool = False
+    linear: float = 0.0
     ticks: tuple[tuple[float, str], ...] = ()
     grid: bool = True
     labelled: bool = True

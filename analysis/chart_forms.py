@@ -64,6 +64,9 @@ def _shares(scale: Scale, values: ArrayLike) -> NDArray[np.float64]:
         low, high = float(np.log10(low)), float(np.log10(high))
         with np.errstate(divide="ignore"):
             places = np.log10(np.maximum(places, 0))
+    elif scale.linear:
+        low, high = np.arcsinh([low / scale.linear, high / scale.linear]).tolist()
+        places = np.arcsinh(places / scale.linear)
     return (places - low) / ((high - low) or 1.0)
 
 
@@ -331,6 +334,7 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
         "range": [scale.low, scale.high],
         "form": scale.form,
         "log": scale.log,
+        "linear": scale.linear,
         "ticks": scale.ticks,
         "grid": scale.grid,
         "labelled": scale.labelled,

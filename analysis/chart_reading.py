@@ -280,6 +280,7 @@ def _scale(axis: Any) -> Scale:
         high,
         _form(formatter),
         axis.get_scale() == "log",
+        axis.get_transform().linthresh if axis.get_scale() == "symlog" else 0.0,
         ticks,
         bool(params.get("grid_on", params.get("gridOn", True))),
         bool(params.get("labelleft", True)) or axis.axis_name == "x",

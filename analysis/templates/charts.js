@@ -108,10 +108,11 @@
     }
     ctx.restore();
   };
+  const along = (axis, value) => axis.log ? Math.log(value) : axis.linear ? Math.asinh(value / axis.linear) : value;
   // Values next to a place: of each mark, the point nearest to it. Marks with labels are hit or missed.
   const near = (panel, hidden, at, up) => {
     const found = [];
-    const log = panel.x.log, gap = value => Math.abs(log ? Math.log(value / at) : value - at);
+    const gap = value => Math.abs(along(panel.x, value) - along(panel.x, at));
     const within = (value, from, to) => value >= Math.min(from, to) && value <= Math.max(from, to);
     for (const marks of panel.marks) {
       if (!marks.x || hidden.has(marks.name) || marks.kind === "polygon") continue;
@@ -141,19 +142,19 @@
     }
     return found.slice(0, 8);
   };
-  const linear = axis => ({...axis, log: false, ticks: [], toggled: true});
+  const linear = axis => ({...axis, log: false, linear: 0, ticks: [], toggled: true});
   const logarithmic = (axis, panel) => {
     const values = panel.marks.flatMap(marks => [...(marks.y || []), ...(marks.y_to || [])]).filter(value => value > 0);
     if (!values.length) return axis;
-    return {...axis, log: true, toggled: true, range: [Math.min(...values), Math.max(...axis.range)], ticks: []};
+    return {...axis, log: true, linear: 0, toggled: true, range: [Math.min(...values), Math.max(...axis.range)], ticks: []};
   };
   const show = (figure, panel, host, height, hidden, state, letters, linked) => {
     let axes = {x: panel.x, y: panel.y};
-    if (state.flipped) axes.y = panel.y.log ? linear(panel.y) : logarithmic(panel.y, panel);
+    if (state.flipped) axes.y = panel.y.log || panel.y.linear ? linear(panel.y) : logarithmic(panel.y, panel);
     const shown = {...panel, ...axes}, date = axes.x.form === "date", unit = date ? 86400 : 1;
     const ends = axis => [...axis.range].sort((a, b) => a - b);
     const [low, high] = ends(axes.x).map(value => value * unit);
-    const scale = (axis, extra) => ({time: false, distr: axis.log ? 3 : 1, dir: axis.range[0] > axis.range[1] ? -1 : 1, ...extra});
+    const scale = (axis, extra) => ({time: false, distr: axis.log ? 3 : axis.linear ? 4 : 1, asinh: axis.linear || 1, dir: axis.range[0] > axis.range[1] ? -1 : 1, ...extra});
     const axisOf = (key, side) => {
       const axis = axes[key], ticks = [...axis.ticks, ...axis.between].sort((a, b) => a[0] - b[0]), by = key === "x" ? unit : 1;
       const long = key === "y" ? (height - 30) / (axis.label.length || 1) : 12; // room for each letter of the label
@@ -182,9 +183,9 @@
       return made;
     };
     const output = figure.querySelector("output"), width = host.clientWidth || 400;
-    const along = value => axes.x.log ? Math.log(value) : value, [first, final] = axes.x.range.map(along);
+    const [first, final] = axes.x.range.map(value => along(axes.x, value));
     const [place, text] = axes.x.ticks.at(-1) ?? [0, ""];
-    const right = Math.max(12, 3.5 * text.length - (1 - (along(place) - first) / (final - first || 1)) * width); // for half of the last label
+    const right = Math.max(12, 3.5 * text.length - (1 - (along(axes.x, place) - first) / (final - first || 1)) * width); // for half of the last label
     const u = new uPlot({
       width, height, legend: {show: false}, padding: [8, right, 0, 0],
       scales: {x: scale(axes.x, {range: (u, a, b) => [a, b]}), y: scale(axes.y, {range: ends(axes.y)})},

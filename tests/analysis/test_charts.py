@@ -1,6 +1,7 @@
 """Figures of pages: their description, read from Axes, and its forms."""
 
 import json
+import re
 from functools import partial
 from xml.etree import ElementTree
 
@@ -165,6 +166,22 @@ def test_infinite_ends_lie_on_the_edge_of_a_logarithmic_axis():
         style.log_axis(ax.yaxis)
 
     assert "nan" not in svg_of([[one(draw)]], label="x", name="x")
+
+
+def test_symmetric_logarithms_are_even_in_what_they_show():
+    def draw(ax):
+        ax.plot([-90, 0, 3, 90], [1, 2, 3, 4], "o")
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_xlim(-100, 100)
+
+    chart = one(draw)
+    assert (chart.x.linear, chart.x.log) == (1, False)
+    left, middle, near, right = map(
+        float, re.findall(r'<circle cx="([\d.]+)"', svg_of([[chart]], label="x", name="x"))
+    )
+    assert left + right == pytest.approx(2 * middle, abs=0.2)
+    part = np.arcsinh(3) / np.arcsinh(90)
+    assert (near - middle) / (right - middle) == pytest.approx(part, abs=0.01)
 
 
 def test_dates_differ_in_the_data_of_a_page():

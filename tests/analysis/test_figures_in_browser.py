@@ -91,8 +91,18 @@ def plot(data, ax):
     return ax
 
 
+def plot_wide(data, ax):
+    plot(data, ax).set_xscale("symlog")
+    ax.set_xlim(0, 10)
+    return ax
+
+
 @pytest.fixture(scope="module")
 def page():
+    return page_with(plot)
+
+
+def page_with(plot):
     data = pd.DataFrame({"load": np.arange(1.0, 12), "jobs": np.arange(11.0, 0, -1)})
     figure = Figure("both", "Load and jobs", "Two lines.", data, plot)
     trace = Trace.from_columns({"submit": [0, 60]})
@@ -114,6 +124,14 @@ def run(page, folder, *options):
     ]
     made = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return made.stdout, [line for line in made.stderr.splitlines() if "CONSOLE" in line]
+
+
+def test_an_axis_may_be_linear_and_then_logarithmic(tmp_path):
+    page = page_with(plot_wide).replace("</body>", PROBE + "</body>")
+    text, console = run(page, tmp_path, "--dump-dom")
+    assert not console
+    # linear up to 2: the middle of 0 to 10 is 2 sinh(asinh(10 / 2) / 2)
+    assert "2.8" in re.search(r'"mouse":"([\d.]+): load 4, jobs 8"', text)[1]
 
 
 def test_mouse_keys_legend_and_logarithms(page, tmp_path):

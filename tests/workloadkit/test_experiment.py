@@ -14,6 +14,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 import workloadkit as wk
@@ -411,6 +412,14 @@ def test_a_comparison_is_of_pairs():
     expected = np.exp(stats.ttest_1samp(logarithms, 0).confidence_interval(0.9))
     assert row["ratio"] == pytest.approx(np.exp(logarithms.mean()))
     assert [row["ratio_low"], row["ratio_high"]] == pytest.approx(list(expected))
+
+
+def test_means_of_times_are_drawn_in_the_largest_unit_that_they_reach():
+    for size, unit in ((1, "s"), (60, "min"), (3600, "h")):
+        waits = size * np.array([2.0, 1.0, 2.5, 1.0, 1.5, 1.0])
+        ax = results(mean_wait=waits).plot(Figure().add_subplot())
+        assert ax.get_ylabel() == f"mean wait [{unit}]"
+        assert [line.get_ydata()[0] for line in ax.lines[::3]] == pytest.approx([2, 1])
 
 
 def test_runs_are_paired_by_number_not_by_place():

@@ -273,7 +273,12 @@ def _draw(found: "CrossCheck | CrossCheckOfAll", path: Path) -> None:
 
     if isinstance(found, CrossCheck):
         size = (5 * (1 + len(responses(found))), 4)
-        tables = {"Theory and simulation.": found.table, "The points.": found.points}
+        tables = {
+            "Theory and simulation, with its standard error and 95 % interval (low, high), the "
+            "relative error stated by the theory, and the allowed difference.": found.table,
+            "Points: warm-up in jobs, whether runs are long enough for it (settled), and how many "
+            "independent responses the mean of a run is worth.": found.points,
+        }
         plot: Callable[..., Any] = partial(plot_crosscheck, found)
         title = found.model
     else:

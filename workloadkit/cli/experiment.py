@@ -185,10 +185,12 @@ def _report(
         from functools import partial
 
         from workloadkit import analysis
+        from workloadkit.display import unit_of
 
-        tables = {"Means of the runs, with intervals.": results.table}
+        tables = {"Means of the runs, with intervals; times in seconds.": results.table}
         for name in results.metrics if baseline is not None else ():
-            title_of = f"{name.replace('_', ' ')}: difference from {baseline}, run by run."
+            unit = f" [{unit_of(name)}]" if unit_of(name) else ""
+            title_of = f"{name.replace('_', ' ')}{unit}: difference from {baseline}, run by run."
             tables[title_of] = results.compare(name, str(baseline))
         draw = partial(analysis.schedules.plot_results, results)
         size = (12.0, 4.0 * -(-len(results.metrics) // 3))

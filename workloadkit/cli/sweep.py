@@ -194,6 +194,6 @@ def _draw(sweep: "SweepResults", path: Path, name: str) -> None:
 
     size = (max(4 * len(sweep.metrics), 6), 4)
     plot = partial(analysis.schedules.plot_sweeps, sweep)
-    tables = {"Means of the runs, with intervals.": sweep.table}
+    tables = {"Means of the runs, with intervals; times in seconds.": sweep.table}
     analysis.save_figure(plot, path, title=name, size=size, tables=tables)
     note(f"wrote {path}")

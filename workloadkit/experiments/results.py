@@ -112,13 +112,18 @@ class Results(Displayed):
         ax, table = current_axes(ax), self.table
         varying = [axis for axis in self.axes if table[axis].nunique(dropna=False) > 1]
         by = [axis for axis in varying if axis != "load"] or ["scheduler"]
+        unit, size = unit_of(metric), 1
+        if unit == "s":  # in the largest unit that the means reach
+            largest = table[metric].abs().max()
+            unit, size = (
+                ("h", 3600) if largest >= 3600 else ("min", 60) if largest >= 60 else ("s", 1)
+            )
         for place, rows in table.groupby(by, sort=False, dropna=False):
             name = ", ".join(map(str, place))
-            low, mean, high = (rows[f"{metric}{end}"] for end in ("_low", "", "_high"))
+            low, mean, high = (rows[f"{metric}{end}"] / size for end in ("_low", "", "_high"))
             x = rows["load"] if "load" in varying else [name] * len(rows)
             ax.errorbar(x, mean, [mean - low, high - mean], marker="o", capsize=3, label=name)
         ax.set_xlabel("load" if "load" in varying else ", ".join(by))
-        unit = unit_of(metric)
         ax.set_ylabel(metric.replace("_", " ") + (f" [{unit}]" if unit else ""))
         if "load" in varying:
             ax.legend()
