@@ -4,6 +4,7 @@ Such a wheel is for one platform; without it, a wheel is for all.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ class KernelsHook(BuildHookInterface):
         folder = os.environ.get("WORKLOADKIT_KERNELS")
         if not folder or self.target_name != "wheel" or version == "editable":
             return
-        (architecture,) = {path.stem.partition("-")[0] for path in Path(folder).glob("*.so")}
+        found = {path.stem.partition("-")[0] for path in Path(folder).glob("*.so")}
+        if len(found) != 1:
+            sys.exit(f"WORKLOADKIT_KERNELS: {folder} has no libraries of one architecture: {found}")
+        (architecture,) = found
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"
         build_data["force_include"][folder] = "workloadkit/_kernels/native"

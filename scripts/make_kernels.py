@@ -163,10 +163,15 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     """Compile and link one library; return the layouts of results by name."""
     import llvmlite.binding as llvm
 
-    kept = work / COMPILED
+    from workloadkit._kernels.sources import sources_digest
+
+    # what an interrupted run or other sources left is not linked
+    kept = work / f"{COMPILED}-{sources_digest()[:16]}"
     if not kept.exists():
+        unfinished = kept.with_name(f"{kept.name}-unfinished")
         chosen = {"NUMBA_CPU_NAME": PROCESSORS[COMPILED], "NUMBA_CPU_FEATURES": ""}
-        compile_all({**chosen, "NUMBA_CACHE_DIR": str(kept)})
+        compile_all({**chosen, "NUMBA_CACHE_DIR": str(unfinished)})
+        unfinished.rename(kept)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     triple = f"{name.partition('-')[0]}-unknown-linux-gnu"
@@ -183,6 +188,8 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
         objects.append(work / f"{name}-{symbol}.o")
         objects[-1].write_bytes(machine.emit_object(module))
         kernels[symbol] = about["result"]
+    if not kernels:
+        sys.exit(f"{kept}: no kernel was compiled")
     target = folder / f"{name}.so"
     compiler = [os.environ.get("CC", "cc")]
     if not name.startswith(platform.machine()):
@@ -288,7 +295,7 @@ def main() -> int:
     if chosen.part is not None:
         play(chosen.part)
     elif chosen.library:
-        make_libraries(chosen.library, chosen.only or list(LIBRARIES))
+        make_libraries(chosen.library.resolve(), chosen.only or list(LIBRARIES))
     else:
         compile_all({})
     return 0
