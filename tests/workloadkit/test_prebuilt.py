@@ -16,6 +16,8 @@ import workloadkit as wk
 from tests.data import needs_compiler
 from tests.small_logs import busy_log
 from workloadkit._kernels import prebuilt
+from workloadkit._kernels.sources import sources_digest
+from workloadkit.simulation import patience
 
 ROOT = Path(__file__).parents[2]
 NAME = "x86_64-v2"
@@ -73,17 +75,57 @@ def log(tmp_path_factory):
     return path
 
 
+def the_maker():
+    spec = importlib.util.spec_from_file_location("maker", ROOT / "scripts" / "make_kernels.py")
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    return maker
+
+
+def test_kernels_of_other_sources_are_never_linked(tmp_path, monkeypatch):
+    """Neither are those of an interrupted run; a relative folder becomes an absolute one."""
+    maker, began = the_maker(), []
+
+    def compile_all(more):
+        began.append(Path(more["NUMBA_CACHE_DIR"]))
+        began[-1].mkdir(parents=True)
+        if len(began) == 1:
+            sys.exit("interrupted")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(maker, "compile_all", compile_all)
+    monkeypatch.setattr(sys, "argv", ["make_kernels.py", "--library", "native", "--only", NAME])
+    old = tmp_path / "native-work" / "x86_64-v3-0123456789abcdef" / "0123"
+    old.mkdir(parents=True)
+    (old / "old.bc").touch()
+    with pytest.raises(SystemExit, match="interrupted"):
+        maker.main()
+    began[0].rmdir()
+    with pytest.raises(SystemExit, match="no kernel was compiled"):
+        maker.main()
+    assert len(began) == 2
+    assert all(folder.is_absolute() for folder in began)
+
+
+@pytest.mark.parametrize("asked", ["compiled", None])
+def test_no_compiler_is_looked_for_where_kernels_are_there(asked, monkeypatch):
+    monkeypatch.setattr(patience, "DISABLE_JIT", False)
+    monkeypatch.setattr(patience, "library", lambda: prebuilt.Library(None, None, {}))
+    monkeypatch.setattr(patience, "interpreted", lambda: False)
+    monkeypatch.setattr(patience, "lacks_compiler", lambda: pytest.fail("it was"))
+    assert patience.play_soonest(lambda: 1, lambda: 2, 9, asked) == 1
+    assert patience.play_native(lambda: 1, lambda: 2) == 1
+
+
 @pytest.fixture(scope="module")
 def libraries(log, tmp_path_factory):
     """A library of FCFS, and of a statistic."""
     folder = tmp_path_factory.mktemp("made") / "native"
     work = folder.with_name("native-work")
     chosen = {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""}
-    run(MAKE, log, NUMBA_CACHE_DIR=str(work / "x86_64-v3"), **chosen)
-    spec = importlib.util.spec_from_file_location("maker", ROOT / "scripts" / "make_kernels.py")
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
-    maker.make_libraries(folder, [NAME])
+    kept = work / f"x86_64-v3-{sources_digest()[:16]}"
+    run(MAKE, log, NUMBA_CACHE_DIR=str(kept), **chosen)
+    the_maker().make_libraries(folder, [NAME])
     return folder
 
 

@@ -15,7 +15,7 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.output import note, progress, write_message
+from workloadkit.cli.output import note, progress, watched, write_message
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def metasystem(
         policies[name] = meta_scheduler_named(value)
     with progress(f"reading {description}"):
         system = read_metasystem(description)
-    with progress(f"simulating {description}"):
-        schedule = simulate_metasystem(system, rng=seed, policies=policies)
+    with progress(f"simulating {description}") as count:
+        with watched(count):
+            schedule = simulate_metasystem(system, rng=seed, policies=policies)
         summary = schedule.to_dict()
         report = check_metasystem(schedule) if check else None
     for site, one in schedule.calibration.items():

@@ -7,12 +7,14 @@ from typing import TypeVar
 
 from workloadkit._kernels import object_code
 from workloadkit._kernels.compile import (
+    DISABLE_JIT,
     NotLoadedError,
     interpreted,
     lacks_compiler,
     loaded_only,
 )
 from workloadkit._kernels.notices import IN_PYTHON, notify
+from workloadkit._kernels.prebuilt import library
 from workloadkit._kernels.trust import UntrustedError
 from workloadkit.simulation.plain.simulation import OutOfTimeError, within
 
@@ -29,11 +31,11 @@ _SPENT = "plain-seconds"
 
 def play_native(compiled: Callable[[], Result], plain: Callable[[], Result]) -> Result:
     """Return the result of the compiled engine, or of the plain one if it lacks native code."""
-    if interpreted() or not lacks_compiler():
+    if DISABLE_JIT or library() is None:
         return compiled()
     with suppress(NotLoadedError), loaded_only():
         return compiled()
-    return plain()
+    return plain() if lacks_compiler() else compiled()
 
 
 def play_soonest(
