@@ -1,5 +1,6 @@
 """Sizes counted in nodes and GPUs: logs as seen in them, and simulations, by hand."""
 
+import re
 import warnings
 
 import numpy as np
@@ -246,6 +247,19 @@ def test_resampled_by_gpus_are_the_users_who_hold_some_at_a_load_in_gpus():
     assert in_processors(new).header.get("MaxProcs") == "128"
     alone = wk.resample(log.select(log.column("user") % 2 == 1), load=2, rng=1)
     assert new.column("submit").tolist() == alone.column("submit").tolist()
+
+
+@drawn
+def test_what_was_made_is_reported_next_to_the_jobs_that_hold_some(tmp_path, capsys):
+    """Of each user a job a week: 4 x 30 hold 8 GPUs together, for 600 s of a week, of 16."""
+    path = tmp_path / "a.wkt.parquet"
+    wk.write_log(weekly(run=[600.0] * 240), path)
+    command = ("resample", path, "--unit", "gpus", "--seed", 1, "-o", tmp_path / "b.swf")
+    assert run_command(*command) == 0
+    rows = dict(re.findall(r"^(jobs|offered load) +(\S+)", capsys.readouterr().err, re.MULTILINE))
+    assert rows["jobs"] == "120"
+    load = 30 * 8 * 600 / (16 * 29 * WEEK)
+    assert float(rows["offered load"]) == pytest.approx(load, rel=0.05)
 
 
 @drawn

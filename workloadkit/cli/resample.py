@@ -106,6 +106,7 @@ def resample(
     from workloadkit.provenance import seed_of
     from workloadkit.resample.pools import RARE_USER
     from workloadkit.resample.runs import prepare
+    from workloadkit.units import counted_log
 
     if output is None and not (report or json):
         output = Path("-")
@@ -124,6 +125,7 @@ def resample(
     logs = [load(path, strict=strict) for path in paths]
     for log in logs:
         report_unit(log, settings)
+    logs = [counted_log(log, settings) for log in logs]
     with progress(f"classifying the users of {' and '.join(log.name for log in logs)}"):
         resampling = prepare(logs, settings)
     if settings.rare and not settings.rare_per_week:
