@@ -449,13 +449,16 @@ def test_a_broken_memory_is_refused(tmp_path):
     state = wk.state_at(wk.simulate(log, "conservative", procs=8), 300)
     path, right = tmp_path / "s.swf", state.log.header.get("StateMemory")
     changed = (("[", "[1, "), ("reserved", "x"), ("null", '"x"'), ("null", "5"))
-    for wrong in ("{", "[]", *(right.replace(old, new, 1) for old, new in changed)):
+    for wrong in ("{", "[]", "[" * 99_999, *(right.replace(old, new, 1) for old, new in changed)):
         assert wrong != right
         header = state.log.header.replaced("StateMemory", wrong)
         wk.write_swf(state.log.replaced(header=header), path)
         with pytest.raises(WorkloadError, match="StateMemory in the header is not what") as error:
             wk.simulate(log, "conservative", procs=8, state=path)
         assert "\n" not in str(error.value)
+    larger = state.log.with_columns(procs=state.log.column("procs") + 1)
+    with pytest.raises(WorkloadError, match=r"is not what .* writes for these jobs"):
+        wk.simulate(log, "conservative", procs=8, state=wk.QueueState(larger))
 
 
 class Alternating(wk.schedulers.Scheduler):
@@ -767,6 +770,13 @@ def test_running_jobs_of_the_queue_hold_their_nodes(engine, tmp_path):
         WorkloadWarning, match=r"job 1 runs on 'n\[2-3\]', which the machine has not"
     ):
         wk.simulate(state=path, machine=other, engine=engine)
+    path = written(tmp_path, slurm_job(1, "RUNNING", submit=-9, start=-8, nodes="n2,n2"))
+    assert [run.nodes for run in wk.simulate(state=path, machine=machine, engine=engine).runs] == [
+        ((2, 4),)
+    ]
+    path = written(tmp_path, slurm_job(1, "RUNNING", submit=-9, start=-8, nodes="n[2"))
+    with pytest.warns(WorkloadWarning, match=r"job 1 runs on 'n\[2', which the machine has not"):
+        wk.simulate(state=path, machine=machine, engine=engine)
 
 
 def test_users_of_the_queue_are_those_of_the_log_by_name(tmp_path):

@@ -83,9 +83,9 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
             memory = memory._replace(scheduler={})
         names = parts.names_on(group.hardware)
         machines[group.name] = {
-            part: _saved(found, place, every.size, name=names[part], procs=group.hardware.procs)
+            part: _saved(held, place, every.size, name=names[part], procs=group.hardware.procs)
             for part in names
-            if (found := getattr(memory, part)) is not None
+            if (held := getattr(memory, part)) is not None
         }
     past = max(its["scheduler"]["values"].get("past", 0) for its in machines.values())
     return {"past": past, "settings": parts.settings_in_states, "machines": machines}

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -269,14 +270,19 @@ def _listed_places(
     lists, places = sidecar["node_list"].astype(object).fillna("").to_numpy()[running.row], []
     jobs = (lists.tolist(), running.procs.tolist(), running.job.tolist())
     for text, procs, job in zip(*jobs, strict=True):
-        listed = expand_counted(text) if text else []
+        listed: list[tuple[str, int]] = []
+        with suppress(WorkloadError):  # no list: it names nothing that the machine has
+            listed = expand_counted(text) if text else []
         stated, size = [count for _, count in listed], max(len(listed), 1)
         if sum(stated) != procs:
             stated = [procs // size + (i < procs % size) for i in range(len(listed))]
-        place = [(number.get(name, 0), n) for (name, _), n in zip(listed, stated, strict=True) if n]
-        for node, count in place:
-            left[node] = left.get(node, 0) - count
-        if not place or any(left[node] < 0 for node, _ in place):
+        place: dict[int, int] = {}
+        for (name, _), count in zip(listed, stated, strict=True):
+            if count:
+                node = number.get(name, 0)
+                place[node] = place.get(node, 0) + count
+                left[node] = left.get(node, 0) - count
+        if not place or any(left[node] < 0 for node in place):
             warnings.warn(
                 f"{state.log.name}: job {job} runs on {quoted(text)}, which the machine has not, "
                 "or not free: running jobs are placed in the order of their starts",
@@ -284,7 +290,7 @@ def _listed_places(
                 stacklevel=6,
             )
             return unknown
-        places.append(place)
+        places.append([*place.items()])
     return places
 
 

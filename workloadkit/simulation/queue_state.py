@@ -98,12 +98,13 @@ class QueueState(Displayed):
             parts = [part for its in found["machines"].values() for part in its.values()]
             columns = [c for part in parts for c in part["jobs"].values()]
             fits = all(len(column) == (~self.ended).sum() for column in columns)
-            if fits and seal == _seal(json.dumps(found)):
+            if fits and seal == _seal(json.dumps(found), self.log):
                 return dict(found)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         raise WorkloadError(
-            f"{self.log.name}: {_MEMORY} in the header is not what simulate --save-state writes"
+            f"{self.log.name}: {_MEMORY} in the header is not what simulate --save-state writes "
+            "for these jobs"
         )
 
     def memory_of(self, part: str, name: str, machine: str | None = None) -> dict[str, Any] | None:
@@ -233,18 +234,24 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     header = trace.header.without("StateTime").without(_MEMORY).without("Window")
     header = header.with_jobs(rows.size)
     if memory:
-        header = header.appended((_MEMORY, _as_json(memory)))
+        header = header.appended((_MEMORY, _as_json(memory, made)))
     made = noted(made, header.appended(("StateTime", f"{now:.15g}")), "state", note)
     return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
 
 
-def _seal(text: str) -> str:
-    """Return the digest of what a scheduler remembers: what was changed by hand is refused."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _seal(text: str, jobs: Trace) -> str:
+    """Return the digest of what is remembered of jobs: what was changed by hand is refused.
+
+    Sizes are part of it, as jobs of other sizes would not fill their places.
+    """
+    digest = hashlib.sha256(text.encode())
+    for name in ("procs", "requested_procs"):
+        digest.update(jobs.column(name).astype(np.float64).tobytes())
+    return digest.hexdigest()[:16]
 
 
-def _as_json(memory: dict[str, Any]) -> str:
-    """Return what a scheduler remembers as JSON; numbers and arrays of numpy become plain ones."""
+def _as_json(memory: dict[str, Any], jobs: Trace) -> str:
+    """Return what is remembered of jobs as JSON; numbers and arrays of numpy become plain ones."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.generic | np.ndarray):
@@ -253,7 +260,7 @@ def _as_json(memory: dict[str, Any]) -> str:
 
     try:
         text = json.dumps(memory, default=plain)
-        return json.dumps(memory | {_SEAL: _seal(text)}, default=plain)
+        return json.dumps(memory | {_SEAL: _seal(text, jobs)}, default=plain)
     except (TypeError, ValueError) as error:
         who = next(iter(memory["machines"].values()))["scheduler"]["name"]
         raise WorkloadError(

@@ -85,7 +85,7 @@ class Memories(NamedTuple):
     scheduler : mapping, optional
         See `Scheduler.remember`.
     machine : mapping, optional
-        See `workloadkit.simulation.machine.plain.Machine.remember`.
+        Columns of jobs alone: `turn`, the order of the starts, and `place`, see `Machine.put`.
     predictor : mapping, optional
         See `workloadkit.simulation.predictors`.
     goes_on : bool

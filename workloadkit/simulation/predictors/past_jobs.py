@@ -54,10 +54,11 @@ class OfGroups(BuiltIn):
                 before.append(last[group])
                 older.append(run)
                 last[group] = size + len(older) - 1
+        window = getattr(self, "window", None) or 0
         past = part.memory.past._replace(
             before=np.append(part.memory.past.before, np.array(before, np.int32)),
             older=np.array(older, workload.run.dtype),
-            recent=np.zeros(getattr(self, "window", None) or 0, workload.run.dtype),
+            recent=np.zeros(min(window, size + len(older)), workload.run.dtype),
         )
         return part._replace(memory=part.memory._replace(past=past))
 
