@@ -1,4 +1,4 @@
-/* What compiled kernels call beside the C library: arrays and lists that they create, and functions
+/* What compiled kernels call, other than the C library: arrays and lists that they create, and functions
    of mathematics. The layout of Info is that of the compiler, whose code counts references itself. */
 
 #include <stddef.h>

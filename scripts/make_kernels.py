@@ -113,7 +113,7 @@ def check(log: Any, policy: str) -> None:
 
 
 def keep_bitcode() -> None:
-    """Keep the compiler's intermediate code beside each file of the cache; compile at once."""
+    """Keep the compiler's intermediate code next to each file of the cache; compile at once."""
     from workloadkit._kernels import object_code
     from workloadkit.simulation import patience
 
