@@ -1,5 +1,6 @@
-/* What compiled kernels call, other than the C library: arrays and lists that they create, and functions
-   of mathematics. The layout of Info is that of the compiler, whose code counts references itself. */
+/* What compiled kernels call, other than the C library: arrays and lists, which they create, and
+   functions of mathematics. The layout of Info is that of the compiler, whose code counts
+   references itself. */
 
 #include <stddef.h>
 #include <stdint.h>

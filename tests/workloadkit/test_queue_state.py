@@ -394,6 +394,28 @@ def test_other_nodes_receive_running_jobs_again():
     assert state.memory_of("machine", "other") is None
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_claims_of_other_nodes_are_refused(engine):
+    log = a_log_for_nodes(2)
+    whole = wk.simulate(log, "conservative", machine=NODES)
+    state = wk.state_at(whole, 0.3 * whole.end.max())
+    assert '"claim"' in state.log.header.get("StateMemory")
+    fewer = wk.MachineDescription(
+        nodes=(
+            wk.NodeType(count=2, cores=2, memory=4000),
+            wk.NodeType(count=1, cores=6, gpus=2, memory=8000),
+        )
+    )
+    for how in ({"machine": fewer}, {"procs": 10, "outages": some_outages(3, log)}):
+        with pytest.raises(ParameterError, match="is of a machine of other nodes, and holds"):
+            wk.simulate(log, "conservative", state=state, engine=engine, **how)
+    wk.simulate(log, "conservative", state=state, engine=engine, procs=10)
+    split = wk.simulate(
+        log, "conservative", state=state, engine=engine, machine=MACHINES["partitions"]
+    )
+    assert split.start.dtype.kind == "i"  # also those at the time of the state
+
+
 def test_what_is_remembered_in_other_seconds_is_refused_only_where_it_is_used():
     log = random_log(2)
     dated = log.replaced(header=wk.Header(("; UnixStartTime: 1000",)))

@@ -60,8 +60,13 @@ def served(
             from workloadkit.simulation.continuing import recalled
 
             jobs, memory = recalled(parts, settings.state, group, jobs)
-            rules = replace(rules, memory=memory)
+            rules = replace(rules, memory=memory, begin=_second_of(jobs, rules.begin))
         yield group, replace(parts, policy=policy, rules=rules), jobs
+
+
+def _second_of(workload: Workload, time: float) -> float:
+    """Return a time as jobs have them: whole where theirs are, or starts would be of two types."""
+    return time if workload.submit.dtype.kind == "f" else math.ceil(time)
 
 
 def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[str, Any]:
@@ -70,7 +75,7 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
     The jobs of a log are simulated again, until then. See `QueueState.memory`.
     """
     _, trace, workload = arriving(parts)
-    until = time if workload.submit.dtype.kind == "f" else math.ceil(time)
+    until = _second_of(workload, time)
     found = [
         (group, *_cut(its, settings, jobs, until))
         for group, its, jobs in served(parts, settings, trace, that_wait(workload))

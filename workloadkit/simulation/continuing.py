@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -194,14 +195,17 @@ def _check_seconds(trace: Trace, state: QueueState) -> None:
         )
 
 
-def _check_size(policy: Any, held: dict[str, Any] | None, procs: int) -> None:
-    """Check that what a policy remembers is of a machine of this size, if it must be."""
-    memory, before = memory_of(policy), procs if held is None else held["procs"]
-    if memory is not None and memory.of_machine and before != procs:
-        why = (
-            f"is of a machine of {before} processors, not {procs}, and holds {memory.what}; "
-            "simulate that machine"
-        )
+def _check_machine(policy: Any, held: Mapping[str, Any], procs: int, *, is_same: bool) -> None:
+    """Check that what a policy remembers is of this machine, if it must be.
+
+    Claims are of certain nodes or processors, so that of another machine is refused with them.
+    """
+    memory, before = memory_of(policy), held["procs"]
+    if memory is None or not memory.of_machine:
+        return
+    if before != procs or not (is_same or "claim" not in held["jobs"]):
+        other = f"{before} processors, not {procs}" if before != procs else "other nodes"
+        why = f"is of a machine of {other}, and holds {memory.what}; simulate that machine"
         if memory.instead:
             why += f", or remove StateMemory from the header to begin with {memory.instead}"
         raise ParameterError("state", why)
@@ -231,13 +235,16 @@ def recalled(
     there = there[~state.ended[workload.row[there]]]
     which = place[workload.row[there]].tolist()
     memories: dict[str, Any] = {}
-    for part, name in parts.names_on(group.hardware).items():
+    names, numbering = parts.names_on(group.hardware), group.hardware.numbering
+    is_same = not numbering or state.memory_of("machine", numbering, group.name) is not None
+    for part, name in names.items():
         if (found := state.memory_of(part, name, group.name)) is not None:
             jobs = {x: [column[i] for i in which] for x, column in found["jobs"].items()}
-            memories[part] = {**found["values"], "jobs": jobs}
             if part == "scheduler":
-                _check_size(parts.policy, found, group.hardware.procs)
-    if "machine" not in memories and group.hardware.numbering:
+                _check_machine(parts.policy, found, group.hardware.procs, is_same=is_same)
+                jobs = jobs if is_same else {x: jobs[x] for x in jobs if x != "claim"}
+            memories[part] = {**found["values"], "jobs": jobs}
+    if "machine" not in memories and numbering:
         begun: Any = workload.begun
         running = there[begun[there] != never(begun.dtype)]
         places = _listed_places(parts, state, group.hardware, workload.take(running))
