@@ -256,7 +256,12 @@ def section_of(place: ArchiveComparison) -> Section:
         ),
         values={"logs": len(place.others.columns)},
         tables=(
-            Table("places", "Measures of the log, and its rank among the logs.", table, shown),
+            Table(
+                "places",
+                "Measures of the log, and its rank among the logs; 1 is the least.",
+                table,
+                shown,
+            ),
         ),
     )
 

@@ -78,7 +78,7 @@ def section(trace: Trace) -> Section:
     notes = [
         "Without a result: failed, timed out, out of memory, or stopped by a node failure. A "
         "cancelled or preempted job may have served its user, and is counted separately. "
-        "Core-hours are those of all attempts, jobs count as they ended."
+        "Hours are those of all attempts, jobs count as they ended."
     ]
     if not executions["outcome"].isin(("timed out", "out of memory", "node failure")).any():
         notes.append("The log does not separate time limits, memory and nodes from other failures.")

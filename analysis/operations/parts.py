@@ -229,7 +229,7 @@ RULES = {
         share,
     ),
     "requeued_core_hours": Rule(
-        "Core-hours of requeued attempts",
+        "Processor time of requeued attempts",
         0.05,
         0.15,
         "What an attempt computed before its job was requeued is lost, unless the program writes "

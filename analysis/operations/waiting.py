@@ -255,12 +255,13 @@ def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
             continue
         fewest = 100 * FEWEST_BEYOND // (100 - percent)
         what = "90th percentile of the wait" if percent == 90 else "Median wait"
+        which = f", for the {_DRAWN} with most jobs" if len(names.categories) > _DRAWN else ""
         peak = drawn.loc[drawn[f"p{percent}"].idxmax()]
         found.append(
             Figure(
                 "over_time",
                 f"{what} by {by}",
-                f"{what} by {by} and time of submission, for the {_DRAWN} with most jobs. Less "
+                f"{what} by {by} and time of submission{which}. Less "
                 f"than 1 s is drawn as 1 s; groups of fewer than {fewest} jobs are not drawn.",
                 data,
                 partial(plot_waits, percent=percent),
