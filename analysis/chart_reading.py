@@ -237,12 +237,13 @@ def _of_segments(lines: LineCollection, ax: Axes) -> Iterator[Marks]:
 def _entry(handle: Any) -> Marks:
     empty = nothing()
     if isinstance(handle, Line2D):
-        points = handle.get_linestyle() in ("None", "", " ")
         look = _look(handle.get_color(), handle.get_alpha())
+        if handle.get_linestyle() in ("None", "", " "):
+            return Marks("points", empty, empty, **look)
         dash = (
             "--" if handle.is_dashed() and handle.get_linestyle() != ":" else handle.get_linestyle()
         )
-        return Marks("points" if points else "line", empty, empty, dash=_dash(dash), **look)
+        return Marks("line", empty, empty, dash=_dash(dash), **look)
     if isinstance(handle, Patch):
         colour = handle.get_facecolor() if handle.get_fill() else handle.get_edgecolor()
         kind: Kind = "bars" if handle.get_fill() else "line"

@@ -26,6 +26,7 @@ from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 from workloadkit.units import words_of
+from workloadkit.user_classes import LONG_TERM
 
 _HOUR = 3600
 _FEWEST_OF_CELL = 5  # jobs of a median
@@ -193,10 +194,10 @@ def _numbers(trace: Trace, seen: Trace, sections: Sequence[Section]) -> Iterator
         yield KeyNumber(number(metrics.percentile(sizes, 50)), f"{words.many} of the median job")
     if (gpu_hours := float(jobs["gpu_hours"].sum())) > 0:
         yield KeyNumber(hours(gpu_hours), "GPU-hours used")
-    for name, meaning in (
-        ("day_share", "submitted 7:30 to 17:30"),
-        ("long_term_jobs_share", "of jobs by long-term users"),
-    ):
+    shares = [("day_share", "submitted 7:30 to 17:30")]
+    if trace.window.length > LONG_TERM:  # otherwise no user can be long-term
+        shares.append(("long_term_jobs_share", "of jobs by long-term users"))
+    for name, meaning in shares:
         if trace.n_jobs >= FEWEST_JOBS and (value := values.get(name)) is not None:
             text = with_interval(value, values[f"{name}_low"], values[f"{name}_high"])
             yield KeyNumber(share(value), meaning, text.removeprefix(share(value)).strip())

@@ -190,7 +190,7 @@ def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = Tru
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
     if "utilization" in data:
-        ax.stairs(data["utilization"], edges, color=style.PALE, fill=True, label="used")
+        ax.stairs(data["utilization"], edges, color=style.PALE, fill=True, label="in use")
     ax.stairs(data["offered_load"], edges, color=style.ORANGE, linewidth=1.2, label="offered")
     ax.set_ylim(bottom=0)
     ax.set_ylabel("share of the machine" if machine else "processors")
@@ -325,7 +325,7 @@ def _load_figure(trace: Trace, clock: Clock, days: int) -> Figure:
         data = data.drop(columns="utilization")
     caption = (
         f"Per {each}: the work of the jobs submitted in it (offered)"
-        + (" and the work done in it (used)" if "utilization" in data else "")
+        + (" and the work done in it (in use)" if "utilization" in data else "")
         + (", as shares of the machine's capacity" if machine else ", as mean processors")
         + f". The log covers only a part of the first and the last {each}."
     )
@@ -363,7 +363,7 @@ def _over_time(values: dict[str, Any], figures: list[Figure]) -> tuple[Table, ..
     data = figures[0].data
     by = "utilization" if "utilization" in data else "offered_load"
     data = data.sort_values(by, ascending=False, kind="stable").reset_index(drop=True)
-    columns = {"utilization": ("used", share), "offered_load": ("offered", share)}
+    columns = {"utilization": ("in use", share), "offered_load": ("offered", share)}
     text = shown(data.head(_LISTED), {k: how for k, how in columns.items() if k in data})
     first = data.head(_LISTED)
     text.index = (
@@ -383,7 +383,8 @@ def _at_most(values: dict[str, Any], name: str) -> str:
     if (most := values.get(f"busiest_{name}")) is None or not most > values[name]:
         return ""
     begin = values.get(f"busiest_{name}_from")
-    when = "" if begin is None else f" (from {day(begin)})"
+    since = "from " if values["interval_days"] > 1 else ""
+    when = "" if begin is None else f" ({since}{day(begin)})"
     return f", and {share(most)} in the busiest {name_of_days(values['interval_days'])}{when}"
 
 

@@ -60,7 +60,7 @@ def test_each_kind_of_mark_keeps_its_values():
 def test_axes_keep_their_form_scale_and_labels():
     def draw(ax):
         ax.plot([1, 3600], [0.1, 0.5], label="a")
-        ax.plot([1, 3600], [0.2, 0.6], label="b")
+        ax.plot([1, 3600], [0.2, 0.6], "o", label="b")
         ax.set_xlabel("wait")
         style.time_axis(ax.xaxis)
         style.share_axis(ax.yaxis)
@@ -70,7 +70,8 @@ def test_axes_keep_their_form_scale_and_labels():
     assert (chart.x.form, chart.x.log, chart.x.label) == ("time", True, "wait")
     assert chart.x.ticks[0] == (1.0, "1 s")
     assert (chart.y.form, chart.y.log) == ("share", False)
-    assert [entry.name for entry in chart.legend] == ["a", "b"]
+    legend = [(entry.name, entry.kind, entry.dash) for entry in chart.legend]
+    assert legend == [("a", "line", "-"), ("b", "points", "-")]
 
 
 def test_panels_are_in_rows():

@@ -9,6 +9,7 @@ from workloadkit import Header, Trace
 from workloadkit.analysis import style
 from workloadkit.analysis.dashboard import dashboard
 from workloadkit.analysis.logs.archive import archive_measures
+from workloadkit.analysis.section import Section
 
 DAY = 86400
 
@@ -47,6 +48,16 @@ def test_each_part_agrees_with_its_definition(weeks):
     hours = weeks.column("run") * procs
     failed = {bar.name: bar.share for bar in outcome.bars}["failed"]
     assert failed == pytest.approx(hours[weeks.column("status") == 0].sum() / hours.sum())
+
+
+def test_users_of_a_short_log_are_not_called_temporary(weeks):
+    name = "long_term_jobs_share"
+    users = Section("users", "Users", values={name: 0.0, f"{name}_low": 0.0, f"{name}_high": 0.0})
+    submit = weeks.column("submit")
+    for factor, shown in ((2.9, False), (3.1, True)):  # of 4 weeks
+        log = weeks.with_columns(submit=submit * factor)
+        board = dashboard(log, log, (users,))
+        assert any("long-term" in one.meaning for one in board.numbers) == shown
 
 
 def test_load_and_queue_are_means_over_the_window(weeks):

@@ -265,8 +265,8 @@ def test_the_load_that_is_drawn_is_that_of_the_table_by_days():
     ax = load.plot_load(data, Figure().add_subplot())
     drawn = {patch.get_label(): patch.get_data() for patch in ax.patches}
     assert drawn["offered"].values.tolist() == [0.5, 0.25, 1]
-    assert drawn["used"].values.tolist() == [0.4, 0.3, 0.9]
-    assert drawn["used"].edges.tolist() == [0, 1, 2, 3]
+    assert drawn["in use"].values.tolist() == [0.4, 0.3, 0.9]
+    assert drawn["in use"].edges.tolist() == [0, 1, 2, 3]
     assert ax.get_ylabel() == "share of the machine"
     ax = load.plot_load(data.drop(columns="utilization"), Figure().add_subplot(), machine=False)
     assert [patch.get_label() for patch in ax.patches] == ["offered"]

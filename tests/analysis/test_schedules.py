@@ -397,7 +397,7 @@ def test_shares_and_utilization_are_drawn(schedule, ax):
     other = mpl.figure.Figure().add_subplot()
     assert analysis.schedules.plot_utilization(schedule, other) is other
     assert other.get_ylabel() == "share of the machine"
-    assert [text.get_text() for text in other.get_legend().get_texts()] == ["used", "offered"]
+    assert [text.get_text() for text in other.get_legend().get_texts()] == ["in use", "offered"]
 
 
 def test_more_than_the_machine_is_laid_beyond_it():
@@ -431,9 +431,9 @@ def test_what_is_used_and_offered_is_drawn_in_the_intervals_given(ax):
     schedule = simulate([(1, 0, 10, 8), (2, 1, 10, 4)], "fcfs")
     schedules.plot_utilization(schedule, ax, edges=[0, 10, 20])
     drawn = {line.get_label(): line.get_data() for line in ax.patches}
-    assert drawn["used"].values.tolist() == [1, 0.5]
+    assert drawn["in use"].values.tolist() == [1, 0.5]
     assert drawn["offered"].values.tolist() == [1.5, 0]
-    assert (drawn["used"].edges * 60).tolist() in ([0, 600, 1200], [0, 10, 20])
+    assert (drawn["in use"].edges * 60).tolist() in ([0, 600, 1200], [0, 10, 20])
 
 
 def test_the_distribution_of_the_queue_is_drawn_around_whole_numbers(ax):
