@@ -278,7 +278,7 @@ def plot_utilization(
     data = utilization_over_time(schedule, edges=edges)
     cuts = np.append(data["begin"], data["end"].iloc[-1])
     when = time_axis(ax, schedule, cuts[0], cuts[-1])
-    ax.stairs(data["utilization"], when(cuts), color=style.PALE, fill=True, label="used")
+    ax.stairs(data["utilization"], when(cuts), color=style.PALE, fill=True, label="in use")
     ax.stairs(data["offered_load"], when(cuts), color=style.ORANGE, linewidth=1.2, label="offered")
     ax.set_ylim(bottom=0)
     ax.margins(x=0)
