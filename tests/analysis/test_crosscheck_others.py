@@ -102,7 +102,7 @@ def test_jobs_that_are_interrupted_agree_at_several_servers():
 
 
 def test_the_command_completes_the_names_of_all_models():
-    assert set(NAMES) == {"all", *MODELS}
+    assert set(NAMES) == {"all", "network", *MODELS}
 
 
 def test_every_model_declares_a_point_and_a_simulation():

@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch, rng):
 def panels_of(page):
     """The description of each figure of a page, by its title: its panels."""
     figures = re.findall(
-        r"<figcaption><strong>(.*?)</strong>.*?<script type=.application/json.>(.*?)</script>",
+        r"<figcaption[^>]*><strong>(.*?)</strong>.*?<script type=.application/json.>(.*?)</script>",
         page,
         re.DOTALL,
     )
