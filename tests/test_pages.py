@@ -55,9 +55,10 @@ def name_of(page):
 
 
 def with_blocks_of(kind):
-    """Parameters of a test: the pages with blocks of a kind."""
+    """Parameters of a test: the pages with blocks of a kind; README simulates a hundred times."""
+    marks = dict.fromkeys(LONG, pytest.mark.slow) | {"README": pytest.mark.compiled}
     return [
-        pytest.param(page, id=name_of(page), marks=pytest.mark.slow if page.stem in LONG else ())
+        pytest.param(page, id=name_of(page), marks=marks.get(page.stem, ()))
         for page in PAGES
         if f"```{kind}" in page.read_text("utf-8")
     ]

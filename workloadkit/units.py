@@ -201,14 +201,14 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     >>> in_processors(seen).column("procs").tolist()
     [16.0]
     """
-    import pandas as pd
-
     check_choice("unit", unit, JobUnit)
     if unit == trace.unit:
         return trace
     trace = in_processors(trace)
     if unit == "procs":
         return trace
+    import pandas as pd
+
     held, requested = _columns(trace, unit)
     amounts = np.where(np.isnan(held), requested, held)
     holds = amounts > 0  # False for NaN
