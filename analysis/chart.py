@@ -54,7 +54,7 @@ class Marks:
     labels : tuple of str
         What each point or bar is, or empty.
     outlined : bool
-        Whether bars are told apart by their edges.
+        Whether the edges of bars are drawn, so that neighbours are seen apart.
     shares : ndarray of float, shape (rows, columns)
         How full the cells are, from 0 to 1, from the lowest row on; empty otherwise.
     """

@@ -123,7 +123,7 @@ def cut_again_and_again(log, scheduler, cuts, engine=None, others=(), **how):
         if there.promised is not None:
             promised = dict(zip(whole.workload.job, whole.promised, strict=True))
             of_those = np.array([promised[job] for job in there.workload.job])
-            if scheduler.startswith("reservations"):  # which makes them anew in each pass
+            if scheduler.startswith("reservations"):  # it forgets them: each pass makes new ones
                 of_those[there.workload.submit < now] = np.nan
             assert np.array_equal(there.promised, of_those, equal_nan=True)
     return waited
