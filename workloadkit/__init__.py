@@ -6,7 +6,7 @@ from typing import Any
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Submodules load on first use (SPEC 1), so `import workloadkit` is fast.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -69,7 +69,7 @@ def noted(made: Trace, header: Header, what: str, note: str) -> Trace:
     Examples
     --------
     >>> made = Trace.from_columns({"submit": [0]}).replaced(dropped=("node_list",))
-    >>> noted(made, made.header, "shaken", "workloadkit 0.1.0, log a.swf").header.lines[-1]
+    >>> noted(made, made.header, "shaken", "workloadkit 0.2.0, log a.swf").header.lines[-1]
     '; Note: no longer true, left out (shaken): node_list'
     """
     header = header.appended(("Note", f"{what}: {note}"))
@@ -117,7 +117,7 @@ def as_note(provenance: Mapping[str, Any]) -> str:
     --------
     >>> trace = Trace.from_columns({"submit": [0]}, name="a.swf")
     >>> as_note(provenance(trace, scheduler="easy"))  # doctest: +ELLIPSIS
-    'workloadkit 0.1.0, log a.swf (content sha256 ...), scheduler easy'
+    'workloadkit 0.2.0, log a.swf (content sha256 ...), scheduler easy'
     """
     identity = ""
     if provenance["sha256"]:
@@ -173,7 +173,7 @@ def operations(header: Header) -> list[str]:
 
     Examples
     --------
-    >>> operations(Header(("; Note: resampled: workloadkit 0.1.0, log a.swf", "; Note: by Ann")))
+    >>> operations(Header(("; Note: resampled: workloadkit 0.2.0, log a.swf", "; Note: by Ann")))
     ['resampled']
     """
     notes = (note.partition(": workloadkit ") for note in header.get_all("Note"))

@@ -42,6 +42,7 @@ PROGRAM = (sys.executable, "-c", "from workloadkit.cli import main; main()")
 #: What the commands that write results are called with, but for these.
 ARGUMENTS = {
     "anomalies": ("nosuch.swf",),
+    "anonymize": ("nosuch.swf",),
     "augment": ("nosuch.swf",),
     "characterize": ("nosuch.swf",),
     "check": ("nosuch.swf", "nosuch.swf"),
@@ -453,6 +454,8 @@ def test_no_input_is_written_over(run, log, tmp_path):
         ["sweep", "LOG", "-o", "LOG"],
         ["sweep", "LOG", "--json", "LINK"],
         ["anomalies", "LOG", "--json", "LINK"],
+        ["anonymize", "LOG", "-o", "LOG"],
+        ["anonymize", "nosuch.swf", "--key", "LOG", "-o", "LOG"],
         ["augment", "LOG", "-o", "LINK"],
         ["augment", "nosuch.swf", "--table", "LOG", "-o", "LOG"],
         ["clean", "LOG", "--filter", "user=1", "-o", "LOG"],
@@ -516,6 +519,7 @@ def test_every_command_reads_strictly_on_request(run, tmp_path):
     names = {"LOG": log, "OUT": tmp_path / "out.swf", "FOLDER": tmp_path}
     for arguments in (
         ["anomalies", "LOG"],
+        ["anonymize", "LOG"],
         ["augment", "LOG"],
         ["characterize", "LOG"],
         ["clean", "LOG", "--filter", "user=1"],

@@ -40,6 +40,7 @@ def test_every_command_that_reads_a_log_has_the_options():
 
 READING = (
     ["anomalies", "LOG"],
+    ["anonymize", "LOG"],
     ["augment", "LOG"],
     ["benchmark", "nearest", "LOG"],
     ["characterize", "LOG"],

@@ -29,6 +29,7 @@ WRITE_OTHERS = {
 #: The options of each command that makes a log from a log; several are several cases.
 MAKING = {
     "convert": ["LOG -o OUT"],
+    "anonymize": ["LOG -o OUT"],
     "clean": ["LOG --filter user=3 --filter job<=5 -o OUT"],
     "dependencies": ["LOG -o OUT"],
     "resample": [

@@ -190,3 +190,25 @@ def test_one_name_of_two_kinds_has_two_numbers():
 def test_a_key_without_anonymity_is_wrong_usage():
     with pytest.raises(wk.ParameterError):
         wk.read_slurm(io.BytesIO(slurm().encode()), key=KEY)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.filterwarnings("ignore::workloadkit.WorkloadWarning")
+def test_no_secret_of_a_log_with_names_is_in_the_anonymous_one(kind, tmp_path):
+    named = getattr(wk, f"read_{kind}")(io.BytesIO(FORMATS[kind]().encode()), attempts=True)
+    wk.write_swf(named, tmp_path / "named.swf")
+    named = wk.read_swf(tmp_path / "named.swf")
+    made = wk.anonymize(named)
+    wk.write_swf(made, tmp_path / "out.swf")
+    table = pq.read_table(tmp_path / "out.swf.parquet")
+    outputs = {
+        "log": (tmp_path / "out.swf").read_bytes(),
+        "parquet": (tmp_path / "out.swf.parquet").read_bytes(),
+        "columns": "\n".join(repr(table[name].to_pylist()) for name in table.column_names).encode(),
+        "metadata": str(table.schema.metadata).encode(),
+        "trace": repr((made, made.name, made.repairs, made.changes)).encode(),
+    }
+    dates = ["2024", "1714550400", named.digest]
+    assert not found(outputs, (*SECRETS, *IDS, *dates))
+    assert {word for _, word in found({"plain": repr(vars(named)).encode()}, SECRETS)}
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.swf", "out.swf.parquet"]

@@ -370,7 +370,7 @@ def test_the_log_of_submitted_jobs(log):
     assert new.column("job").tolist() == list(range(1, new.n_jobs + 1))
     assert np.array_equal(schedule.workload.user, new.column("user"))
     assert new.header.get_all("Note") == [
-        f"resampled: workloadkit 0.1.0, log trace ({log.identity}), seed 7, weeks 12"
+        f"resampled: workloadkit 0.2.0, log trace ({log.identity}), seed 7, weeks 12"
     ]
     assert new.name == "trace, resampled by seed 7"
     # the preceding job is the user's own, and came before in the same cycle

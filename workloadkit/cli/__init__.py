@@ -77,6 +77,7 @@ _PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "anomalies": ("filters",),
         "outages": (),
         "clean": ("filters",),
+        "anonymize": (),
     },
     "Make more logs": {
         "resample": (),

@@ -55,6 +55,8 @@ UntilOption = Annotated[
     ),
 ]
 
+_LONGEST_KEY = 4096  # [bytes]
+
 #: The options that choose jobs, of every command that reads a log.
 CHOOSING: dict[str, Any] = {"where": WhereOption, "since": SinceOption, "until": UntilOption}
 
@@ -182,6 +184,23 @@ def figure_option(what: str, *, panel: str | None = None) -> Any:
         rich_help_panel=panel,
         help=f"Draw {what} (.svg, .png, .pdf, .html).",
     )
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Return the secret in a key file, without blanks at its ends."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as stream:
+            secret = stream.read(_LONGEST_KEY + 1)
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(secret) > _LONGEST_KEY:
+        raise WorkloadError(f"{path}: not a key: it has more than {_LONGEST_KEY:,} bytes")
+    secret = secret.strip()
+    if not secret:
+        raise WorkloadError(f"{path}: contains no key")
+    return secret
 
 
 def duration_option(text: str, *, metavar: str = "T") -> Any:

@@ -15,11 +15,12 @@ from workloadkit.cli.common import (
     chooses,
     chosen,
     output_option,
+    read_key,
     report_written,
     write_json,
 )
 from workloadkit.cli.output import note, progress, write_message
-from workloadkit.errors import FormatError, ParameterError, WorkloadError, plural
+from workloadkit.errors import FormatError, ParameterError, plural
 from workloadkit.io.known_formats import WRITTEN_TITLES, Format
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ workloadkit convert kestrel/ -o kestrel.wkt.parquet --mapping kestrel
 """
 
 _BATSIM = 5  # version
-_LONGEST_KEY = 4096  # [bytes]
 
 
 def convert(
@@ -168,7 +168,7 @@ def convert(
     elif (mapping, from_, columns) == (None, None, None):
         _propose(logs)
     machine = _configured(slurm_conf) if slurm_conf else None
-    secret = _secret(key)
+    secret = read_key(key)
     reading = f"reading {', '.join(map(str, logs))}"
     options: dict[str, Any] = {
         "tz": tz,
@@ -259,23 +259,6 @@ def _configured(path: Path) -> "MachineDescription":
     if conf.unused:
         note(f"{path}: settings not used: {', '.join(conf.unused)}")
     return conf.machine
-
-
-def _secret(key: Path | None) -> bytes | None:
-    """Return the secret in a key file, without blanks at its ends."""
-    if key is None:
-        return None
-    try:
-        with key.open("rb") as stream:
-            secret = stream.read(_LONGEST_KEY + 1)
-    except OSError as error:
-        raise WorkloadError(f"{key}: cannot be read: {error.strerror}") from None
-    if len(secret) > _LONGEST_KEY:
-        raise WorkloadError(f"{key}: not a key: it has more than {_LONGEST_KEY:,} bytes")
-    secret = secret.strip()
-    if not secret:
-        raise WorkloadError(f"{key}: contains no key")
-    return secret
 
 
 def _summary(trace: "Trace") -> str:

@@ -127,7 +127,7 @@ def resample(
     >>> new.jobs["user"].tolist()
     [1, 1, 1, 2, 1, 2, 1, 1]
     >>> new.header.lines  # doctest: +ELLIPSIS
-    ('; Note: resampled: workloadkit 0.1.0, log trace (content sha256 ...), seed 6, weeks 6',)
+    ('; Note: resampled: workloadkit 0.2.0, log trace (content sha256 ...), seed 6, weeks 6',)
     """
     return _warned(prepare(trace, settings, **keywords).run(seed_of(rng)))
 

@@ -1,0 +1,54 @@
+"""`workloadkit anonymize`: a log without names, ids and dates."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workloadkit.cli.common import (
+    StrictOption,
+    TraceArgument,
+    check_outputs,
+    load,
+    log_option,
+    read_key,
+    write_log,
+)
+from workloadkit.cli.output import progress
+
+EXAMPLES = """
+workloadkit anonymize site.swf.gz -o anonymous.swf.gz
+workloadkit anonymize site.swf.gz --since 2024-03-04 -o case.swf.gz
+workloadkit anonymize site.swf.gz --key secret -o anonymous.swf.gz
+"""
+
+
+def anonymize(
+    trace: TraceArgument = None,
+    output: Annotated[Path, log_option("the anonymous log")] = Path("-"),
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            readable=False,
+            help="Derive the numbers of users, groups and accounts and the date from the secret in "
+            "this file, the same in every log.",
+        ),
+    ] = None,
+    strict: StrictOption = False,
+) -> None:
+    """Leave out names, ids and dates; keep the workload.
+
+    Jobs, users, groups, executables, queues and partitions are numbered from 1, in their order,
+    and the log begins years earlier, at the same hour of the same weekday. Sessions, loads and
+    schedules stay the same. Of the side-car, amounts and accounts stay; the machine's description
+    is left out.
+    """
+    import workloadkit as wk
+
+    check_outputs(log=output, inputs=[trace, key])
+    secret = read_key(key)
+    log = load(trace, strict=strict)
+    with progress(f"anonymizing {log.name}"):
+        made = wk.anonymize(log, key=secret)
+    write_log(made, output, f"jobs {made.n_jobs:,}")
