@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import daily
 from tests.oracles import automatic as oracle
 from workloadkit.automatic import DAY, LIMITS
 from workloadkit.cleaning.flurries import LIMITS as OF_FLURRIES
@@ -76,7 +77,7 @@ def agrees(rows):
     return table
 
 
-@pytest.mark.parametrize("kind", BOTS)
+@pytest.mark.parametrize("kind", daily(BOTS, ["hourly", "nightly"]))
 def test_planted_bots_are_found_and_people_are_not(kind):
     rng = np.random.default_rng(4)
     table = agrees([*people(rng), *BOTS[kind](rng)])

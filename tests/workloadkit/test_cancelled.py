@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
-from tests.both_engines import ENGINES
+from tests.both_engines import ENGINES, daily
 from tests.compiled import decimals
 from tests.data import COMPILES, TRACES, needs_traces, trace_path
 from tests.oracles import cancelled as oracle
@@ -40,6 +40,7 @@ KINDS = (
 
 #: Those whose passes no checker repeats.
 UNPROVED = ("multi-queue:2", "self-adaptive")
+PROVED = [kind for kind in KINDS if kind not in UNPROVED]
 
 
 def log_of(jobs, unit=1):
@@ -287,7 +288,7 @@ def with_start(schedule, place, start):
     return replace(schedule, cancelled=schedule.cancelled._replace(start=starts))
 
 
-@pytest.mark.parametrize("policy", [kind for kind in KINDS if kind not in UNPROVED])
+@pytest.mark.parametrize("policy", daily(PROVED, PROVED[::4]))
 @pytest.mark.filterwarnings("ignore:the log uses up to")
 def test_the_checker_compares_starts_of_cancelled_jobs(policy):
     """A start that moves, is left out or added is noticed: in decimals, too, as quarters add up."""

@@ -53,7 +53,7 @@ def test_few_jobs_of_real_logs_shift_and_none_under_fcfs(path, overrun):
     assert shares_that_shift(trace, "easy", overrun) < 0.25
 
 
-@needs_compiler
+@pytest.mark.slow
 @needs_traces
 def test_some_jobs_of_a_whole_log_shift_under_easy():
     log = wk.read_swf(trace_path("KTH-SP2-1996-2"))

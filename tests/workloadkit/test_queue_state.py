@@ -1,14 +1,16 @@
 """States of a queue, and simulations that begin with them: cut and continued is as if uncut."""
 
 import json
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import workloadkit as wk
-from tests.both_engines import ENGINES, daily
+from tests.both_engines import ENGINES, daily, in_turn
 from tests.commands import run_command
+from tests.examples import searches
 from tests.small_logs import busy_log, random_log
 from workloadkit.built_in import SCHEDULERS
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning
@@ -219,6 +221,8 @@ MACHINES = {
 ON_NODES = [name for name in that_support(SCHEDULERS, "nodes") if name not in REFUSED_ALONE]
 EVERY_DAY = {"easy", "conservative"}
 ON_NODES = [*ON_NODES, "conservative:compression=none", "reservations:4", "easy:strict=yes"]
+ON_MACHINES = in_turn(ON_NODES, [*MACHINES])
+ON_MACHINES_EVERY_DAY = [*product(EVERY_DAY, ("nodes", "partitions"))]
 WITH_OUTAGES = [*ON_NODES, "slack", "multi-queue:3", "self-adaptive:threshold=0,most=2"]
 
 
@@ -244,10 +248,10 @@ def some_outages(seed, log):
     return wk.Outages(tuple(made))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("machine", daily(MACHINES, {"nodes", "partitions"}))
-@pytest.mark.parametrize("scheduler", daily(ON_NODES, EVERY_DAY))
-def test_nodes_cut_and_continued_are_as_uncut(scheduler, machine, engine):
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+@pytest.mark.parametrize("scheduler_and_machine", daily(ON_MACHINES, ON_MACHINES_EVERY_DAY))
+def test_nodes_cut_and_continued_are_as_uncut(scheduler_and_machine, engine):
+    scheduler, machine = scheduler_and_machine
     how = {"machine": MACHINES[machine], "engine": engine, "others": ENGINES}
     log, overrun = a_log_for_nodes(len(machine)), OVERRUNS[len(machine) % 3]
     assert cut_again_and_again(log, scheduler, 4, overrun=overrun, **how) > 0
@@ -261,7 +265,7 @@ def test_nodes_by_amounts_or_neighbours_cut_and_continued_are_as_uncut(how):
         )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
 @pytest.mark.parametrize("interrupted", ["requeue", "lose"])
 @pytest.mark.parametrize("scheduler", daily(WITH_OUTAGES, EVERY_DAY))
 def test_outages_cut_and_continued_are_as_uncut(scheduler, interrupted, engine):
@@ -296,12 +300,15 @@ PREDICTORS = (
     *("quantile:q=0.5,window=3", "factor:0.5,correct=double", "exact"),
     *("last-two,correct=increments,renewed=yes", "user-average,correct=none,renewed=yes"),
 )
+PREDICTED = in_turn(WITH_OUTAGES, PREDICTORS, step=9)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("scheduler", daily(["easy", *WITH_OUTAGES], {"easy"}))
-@pytest.mark.parametrize("predictor", daily(PREDICTORS, {*PREDICTORS[:1], *PREDICTORS[5:]}))
-def test_predictors_cut_and_continued_are_as_uncut(predictor, scheduler, engine):
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+@pytest.mark.parametrize(
+    "scheduler_and_predictor", daily(PREDICTED, [("easy", each) for each in PREDICTORS])
+)
+def test_predictors_cut_and_continued_are_as_uncut(scheduler_and_predictor, engine):
+    scheduler, predictor = scheduler_and_predictor
     for seed in range(2):
         how = {"overrun": OVERRUNS[seed], "predictor": predictor, "engine": engine}
         log = a_log(seed, scheduler)
@@ -319,7 +326,7 @@ def test_predictors_with_ended_jobs_that_are_replayed_are_refused():
 
 
 def test_all_together_cut_and_continued_is_as_uncut():
-    for engine in ENGINES:
+    for engine in ENGINES if searches() else ["compiled"]:
         log = a_log_for_nodes(3)
         how = {"predictor": "last-two", "outages": some_outages(3, log), "machine": NODES}
         how |= {"passes": "event", "engine": engine, "others": ENGINES}

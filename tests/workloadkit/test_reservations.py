@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workloadkit as wk
+from tests.both_engines import daily
 from tests.compiled import decimals
 from tests.data import TRACES, each_log_with, needs_traces
 from tests.small_logs import head_of, size_of
@@ -165,7 +166,7 @@ def check_identities(trace):
 
 
 @needs_traces
-@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", daily(TRACES, TRACES[::4]), ids=lambda path: path.name)
 def test_the_identities_hold_on_the_beginning_of_real_logs(path):
     check_identities(head_of(path))
 

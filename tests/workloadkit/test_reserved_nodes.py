@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workloadkit as wk
+from tests.both_engines import daily
 from tests.examples import searches
 from tests.oracles import reservations as oracle
 from tests.small_logs import random_log
@@ -68,7 +69,7 @@ def test_answers_that_wait_for_certain_nodes_are_consistent():
     assert not wk.check_schedule(log, wrong, **how).ok
 
 
-@pytest.mark.parametrize("scheduler", WITH_RESERVATIONS)
+@pytest.mark.parametrize("scheduler", daily(WITH_RESERVATIONS, WITH_RESERVATIONS[::4]))
 def test_one_node_is_a_pool(scheduler):
     for seed in range(3):
         trace = random_log(seed)
