@@ -113,7 +113,7 @@ NOBODY = {
 
 
 #: Other logs than those in which a field of two jobs is unknown are for `make test-all`.
-QUICK = {name for name in LOGS if "of two unknown" in name}
+QUICK = {name for name in LOGS if name.startswith(("run of two unk", "user of two unk"))}
 
 
 @pytest.mark.filterwarnings("ignore::workloadkit.errors.WorkloadWarning")

@@ -264,6 +264,7 @@ def test_each_user_may_have_a_single_job():
     assert found.points["N"].tolist() == [100]
 
 
+@pytest.mark.slow
 def test_parameters_of_a_function_make_a_grid():
     p = queueing.exponential([1, 2])
     found = crosscheck("reopen", lam=[[0.1], [0.2]], p=p, Z=1, S=1, runs=2, jobs=400, rng=1)

@@ -253,11 +253,9 @@ def test_quick_commands_load_neither_compiler_nor_pandas(command, tmp_path, monk
 
 @needs_compiler
 @pytest.mark.parametrize("compiled", [compiling.helper, compiling.bare, compiling.inline])
-def test_parts_of_kernels_cannot_be_called_from_python(compiled):
+def test_parts_of_kernels_are_plain_python_to_python(compiled):
     part = compiled(double)
-    assert compiling.uncached(lambda x: part(x))(4) == 8
-    with pytest.raises(TypeError, match="double is compiled as a part of kernels"):
-        part(4)
+    assert compiling.uncached(lambda x: part(x))(4) == part(4) == 8
 
 
 def spin(n):

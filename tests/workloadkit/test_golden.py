@@ -22,7 +22,7 @@ REACT = tuple(dict.fromkeys(case.users for case in all_cases().values() if case.
 WHOLE_WEEKS = ("multi-queue", "self-adaptive:threshold=1")
 
 #: Policies of which `make test` compiles the kernels.
-COMPILED = ("fcfs", "easy", "conservative", "creasy")
+COMPILED = ("easy", "conservative", "creasy")
 
 engines = pytest.mark.parametrize(
     "engine", [pytest.param(e, marks=needs_compiler if e == "compiled" else ()) for e in ENGINES]

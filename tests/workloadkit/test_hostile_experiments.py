@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import workloadkit as wk
+from tests.commands import run_command
 from tests.workloadkit.test_cli_hostile import workloadkit
 from workloadkit.errors import WorkloadError
 from workloadkit.experiments.results import merge_results
@@ -158,14 +159,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("reason", CHANGES)
-def test_results_that_are_none_are_refused_with_the_reason(results, reason):
+def test_results_that_are_none_are_refused_with_the_reason(results, reason, capsys):
     pq.write_table(CHANGES[reason](pq.read_table(results)), results)
     with pytest.raises(WorkloadError, match=f"^{results}: not a file of .*{reason}") as caught:
         merge_results([results.parent])
     assert len(str(caught.value)) <= 400
-    code, _, err = workloadkit("experiment", "merge", results.parent)
-    assert code == 1
-    assert err.startswith(f"error: {results}: not a file of an experiment's results")
+    assert run_command("experiment", "merge", results.parent) == 1
+    assert capsys.readouterr().err.startswith(f"error: {results}: not a file of an experiment's")
     with pytest.raises(WorkloadError):
         read_experiment(results.parent.parent / "x.toml").run(results.parent)
 

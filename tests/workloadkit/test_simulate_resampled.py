@@ -80,6 +80,7 @@ def test_a_resampled_log_is_simulated(run, path, tmp_path):
     assert [note.split(":")[0] for note in notes] == ["resampled", "simulated"]
 
 
+@pytest.mark.slow
 def test_the_table_reports_saturation(run, path):
     code, out, err = run("simulate", path, "--resampled", "--seed", 1)
     assert (code, err) == (0, "")
@@ -93,6 +94,7 @@ def test_the_table_reports_saturation(run, path):
     assert "saturated" not in run("simulate", path)[1]
 
 
+@pytest.mark.slow
 def test_resampled_users_who_react_are_simulated(run, path):
     options = ("--resampled", "--weeks", 2, "--load", 0.5, "--no-pause", "--users", "adjusted")
     code, out, _ = run("simulate", path, *options, "--seed", 4, "--json", "-")

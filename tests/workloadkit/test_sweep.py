@@ -90,6 +90,7 @@ def test_a_seed_without_effect_on_a_single_run_is_warned_of(run, log):
     assert err == ("warning: --seed makes no difference to a single run, which is the log itself\n")
 
 
+@pytest.mark.slow
 def test_a_seed_makes_a_difference_to_a_scheduler_that_draws(run, log, tmp_path):
     worth = tmp_path / "worth.swf"
     wk.write_swf(valued(wk.read_swf(log), 1), worth)
@@ -103,7 +104,7 @@ def test_on_a_narrow_terminal_there_is_a_table_for_each_metric(run, log, monkeyp
     monkeypatch.setenv("COLUMNS", "80")
     metrics = ("mean_wait", "mean_bounded_slowdown", "utilization")
     options = [option for metric in metrics for option in ("--metric", metric)]
-    schedulers = ("--scheduler", "fcfs", "--scheduler", "user-priority:alpha_user=0.25,by=recency")
+    schedulers = ("--scheduler", "fcfs", "--scheduler", "easy:backfill=sjf,spare=none")
     code, out, _ = run(log, *LOADS, *options, *schedulers, "--runs", 2, "--seed", 1)
     assert code == 0
     lines = out.splitlines()

@@ -110,8 +110,8 @@ class KernelPart:
         return self.compiled._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raise an error: only kernels can call it, or they are plain Python."""
-        return (self.py_func if DISABLE_JIT or lacks_compiler() else self.compiled)(*arguments)
+        """Run as plain Python: native code is for kernels alone."""
+        return self.py_func(*arguments)
 
 
 class Kernel:

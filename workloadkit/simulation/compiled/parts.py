@@ -55,9 +55,13 @@ def by_part(
     how : str
         How it is compiled: inlined into the loop, or separate if it is long.
     """
+    plain: dict[type, Callable[..., Any]] = {}
 
     def act(state, what, now):
-        return _function(type(getattr(state, field)), name, otherwise)(state, what, now)
+        kind = type(getattr(state, field))
+        if kind not in plain:
+            plain[kind] = in_python(_function(kind, name, otherwise))
+        return plain[kind](state, what, now)
 
     def compiled(state, what, now):
         return in_python(_function(_kind(state, field), name, otherwise))
