@@ -19,6 +19,7 @@ from tests.data import (
     slow_to_compile,
     trace_path,
 )
+from tests.examples import searches
 from tests.oracles import nodes as by_definition
 from tests.oracles import partitions
 from tests.small_logs import head_of
@@ -70,7 +71,7 @@ def starts(trace, policy, **how):
 @needs_traces
 @pytest.mark.parametrize("policy", MORE)
 def test_one_node_and_nodes_of_one_core_are_one_pool(policy):
-    for number, path in enumerate(TRACES):
+    for number, path in enumerate(TRACES if searches() else TRACES[::3]):
         trace = first_jobs(path)
         procs = trace.header.procs
         expected = starts(trace, policy)

@@ -181,7 +181,7 @@ OWN_JOBS = ("generate jann97", "site", "metasystem", "benchmark workloads")
 COMPILE = ("OUTAGES", "RESERVATIONS", "conservative")
 
 
-DAILY = [path for path in TRACES if path.name.startswith(("KTH", "SDSC-SP2"))]
+DAILY = [path for path in TRACES if path.name.startswith("SDSC-SP2")]
 
 
 @pytest.mark.timeout(900)

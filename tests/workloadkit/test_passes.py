@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import workloadkit as wk
-from tests.data import each_log_with, needs_compiler, needs_traces, trace_path
+from tests.data import each_log_with, needs_traces, trace_path
 from tests.oracles import easy_by_event
 from tests.small_logs import head_of, size_of
 from tests.workloadkit.test_engines_agree import (
@@ -61,7 +61,7 @@ def test_some_jobs_of_a_whole_log_shift_under_easy():
     assert 0.01 < shares_that_shift(log, "easy", "raise") < 0.1
 
 
-@needs_compiler
+@pytest.mark.slow
 @needs_traces
 @pytest.mark.parametrize("name", ["SDSC-Par-1996-3.1-cln", "lublin_256"])
 def test_none_do_in_logs_without_estimates(name):

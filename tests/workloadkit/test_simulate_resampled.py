@@ -171,6 +171,7 @@ def test_results_do_not_depend_on_the_executor(log):
     assert alone.to_dict() == together.to_dict()
 
 
+@pytest.mark.slow
 def test_there_is_a_mean_of_all_runs_and_one_of_those_not_saturated(log):
     said = r"^\d+ of 24 simulations saturate; their metrics grow with .* run: \d+ at load .* un"
     with pytest.warns(WorkloadWarning, match=said):

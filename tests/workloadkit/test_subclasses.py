@@ -116,6 +116,7 @@ def test_a_custom_key_orders_the_queue_with_several_reservations(log, users):
     assert users == "closed" or starts[0] != starts[1]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_key_that_cannot_be_compiled_needs_all_jobs_to_be_known(log):
     class ByText(wk.schedulers.Sjf):

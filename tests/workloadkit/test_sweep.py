@@ -263,6 +263,7 @@ def test_factors_hold_for_all_loads(run, log):
     assert (found["procs"], found["scale_machine"]) == (4, 0.5)
 
 
+@pytest.mark.slow
 def test_users_who_react_are_swept_by_their_number(run):
     sample = ["--users", "adjusted", "--load-by", "users", "--load", 0.5, "--weeks", 2]
     metrics = ["--metric", "jobs", "--metric", "jobs_per_session", "--scheduler", "fcfs"]
