@@ -283,7 +283,7 @@ class Trace(Displayed):
         """Unique identity of the log: the digest of the text that was read, else of the content."""
         return f"sha256 {self.digest}" if self.digest else f"content sha256 {self.content_digest}"
 
-    def column(self, name: str) -> NDArray:
+    def column(self, name: str) -> NDArray[Any]:
         """Return one column as a read-only array, shape (n_jobs,).
 
         Parameters

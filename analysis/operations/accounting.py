@@ -198,7 +198,14 @@ def _sums(row: NDArray, values: NDArray, n_jobs: int) -> NDArray[np.float64]:
 
 
 def outcomes_of(trace: Trace) -> pd.Categorical:
-    """Return how each job ended, one of `OUTCOMES`: by its state, else by its status."""
+    """Return how each job ended, one of `OUTCOMES`: by its state, else by its status.
+
+    Examples
+    --------
+    >>> log = Trace.from_columns({"submit": [0, 60, 90], "status": [1, 0, 5]})
+    >>> list(outcomes_of(log))
+    ['completed', 'failed', 'cancelled']
+    """
     words = names_of(trace, "state"), names_of(trace, "reason")
     return outcomes_by(trace.column("status"), *words)
 

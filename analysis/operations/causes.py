@@ -113,6 +113,14 @@ def reasons(trace: Trace) -> pd.DataFrame:
     DataFrame
         By `name`: its `cause`, `jobs`, `hours` of waiting and the columns on waits of `usage`.
         Empty if no reason is recorded.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> log = Trace.from_columns({"submit": [0, 60], "wait": [3600, 0], "run": [60, 60]})
+    >>> known = pd.DataFrame({"reason": pd.Categorical(["Resources", ""])})
+    >>> reasons(replace(log, sidecar=known))[["cause", "hours"]].to_dict("index")
+    {'Resources': {'cause': 'resources', 'hours': 0.0}}
     """
     words = names_of(trace, "reason")
     if words is None:

@@ -205,7 +205,7 @@ def fair_share(trace: Trace, shares: Mapping[str, float] | None = None) -> pd.Da
 
 
 def read_shares(path: str | PathLike[str]) -> dict[str, float]:
-    """Read the shares of accounts.
+    r"""Read the shares of accounts.
 
     Parameters
     ----------
@@ -223,6 +223,12 @@ def read_shares(path: str | PathLike[str]) -> dict[str, float]:
     ------
     FormatError
         If the file is not such a table, or an account has two shares.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_shares(io.BytesIO(b"account,shares\nphysics,3\nclimate,1\n"))
+    {'physics': 0.75, 'climate': 0.25}
     """
     name = str(path)
     found: dict[str, float] = {}

@@ -84,6 +84,12 @@ def full_hours(trace: Trace) -> pd.DataFrame:
         `waiting` and `waiting_procs`, mean jobs and processors in the queue; and at the begin of
         the hour `free`, processors not in use, and `fits`, whether a job in the queue requests no
         more than these. Both are NaN if the size of the machine is unknown.
+
+    Examples
+    --------
+    >>> from workloadkit import load_sample
+    >>> full_hours(load_sample()).loc[99, ["in_use", "waiting"]].round(1).tolist()
+    [86.0, 7.1]
     """
     jobs, window = accounted_jobs(trace), trace.window
     n_hours = int(window.length // HOUR) if window.length >= HOUR else 0
@@ -118,6 +124,12 @@ def of_hours(trace: Trace) -> pd.DataFrame:
         By percentile of the hours, each column by itself: `in_use`, `used_share` of the machine,
         `gpus_in_use`, `waiting`, `waiting_procs`, and `backlog`, waiting processors relative to
         the machine. Percentiles that fewer than five hours exceed are left out.
+
+    Examples
+    --------
+    >>> from workloadkit import load_sample
+    >>> of_hours(load_sample())["in_use"].round(1).to_dict()
+    {10: 2.0, 25: 24.5, 50: 68.5, 75: 91.0, 90: 96.0, 99: 96.0}
     """
     hours = full_hours(trace)
     machine = trace.header.procs or np.nan
@@ -183,6 +195,12 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     ------
     WorkloadError
         If the size of the machine is unknown, or no job can be simulated.
+
+    Examples
+    --------
+    >>> from workloadkit import load_sample
+    >>> larger_machine(load_sample().take(range(200))).waits["procs"].to_dict()
+    {'recorded': 96, 'simulated': 96, 'with 10 % more': 106}
     """
     import workloadkit as wk
 

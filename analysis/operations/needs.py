@@ -151,6 +151,16 @@ def partitions(trace: Trace) -> pd.DataFrame:
         whole nodes, None for unknown; `inferred`, whether any of it is; and `jobs`, `core_hours`,
         `core_share` and `gpu_hours` of its jobs. Nodes of several partitions count in each. Empty
         for a log without a description of partitions.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from workloadkit import NodeType, Partition
+    >>> nodes = NodeType(count=4, cores=8, partitions=("batch",))
+    >>> machine = MachineDescription(nodes=(nodes,), partitions=(Partition(name="batch"),))
+    >>> log = Trace.from_columns({"submit": [0], "run": [3600], "procs": [8]})
+    >>> partitions(replace(log, machine=machine)).loc["batch", ["nodes", "procs"]].tolist()
+    [4.0, 32.0]
     """
     check_trace(trace)
     machine = trace.machine or MachineDescription()

@@ -119,6 +119,13 @@ def by_run_class(schedule: Schedule) -> pd.DataFrame:
         By `class`: `longest`, the upper bound of the run time (NaN: unbounded); `jobs`; `work`, the
         share of all processor-seconds; `mean_wait`, `median_wait`, `wait_p98`, `mean_slowdown`,
         `mean_bounded_slowdown`. Times in seconds; only counted jobs.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 0, 0], "run": [30, 90, 900], "procs": [1, 1, 1]})
+    >>> by_run_class(simulate(log, "fcfs", procs=1))["mean_wait"].to_dict()
+    {'short': 0.0, 'medium': 30.0, 'long': 120.0}
     """
     jobs, bounds = schedule.served, metrics.RUN_CLASSES
     place = np.zeros(jobs.run.size, dtype=np.int64)
@@ -138,6 +145,13 @@ def by_size_class(schedule: Schedule) -> pd.DataFrame:
     DataFrame
         One row per class: `low` and `high`, its smallest and largest size, and the columns of
         `by_run_class`.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 0, 0], "run": [30, 90, 900], "procs": [1, 2, 4]})
+    >>> by_size_class(simulate(log, "fcfs", procs=4))[["low", "high", "jobs"]].values.tolist()
+    [[1, 1, 1], [2, 2, 1], [3, 4, 1]]
     """
     place = size_class(schedule.workload.procs[schedule.counted])
     classes = np.arange(place.max() + 1)
@@ -155,6 +169,13 @@ def by_user(schedule: Schedule) -> pd.DataFrame:
     DataFrame
         By `user`, ascending: the columns of `by_run_class`, and `throughput_per_hour`, see
         `Schedule.productivity`.
+
+    Examples
+    --------
+    >>> from workloadkit import Trace, simulate
+    >>> columns = {"submit": [0, 0, 0], "run": [30, 90, 900], "procs": [1, 1, 1], "user": [5, 5, 8]}
+    >>> by_user(simulate(Trace.from_columns(columns), "fcfs", procs=1))["mean_wait"].to_dict()
+    {5: 15.0, 8: 120.0}
     """
     users, place = np.unique(schedule.served.user, return_inverse=True)
     table = _served_by(schedule, place, np.arange(users.size))

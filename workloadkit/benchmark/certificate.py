@@ -46,6 +46,14 @@ def certificate(results: "BenchmarkResults") -> dict[str, Any]:
     and for each metric the mean over the runs, the ends of its interval, and the best and worst
     rank that it may have; `scores`; `reversals`, their number by pair of metrics; and `sha256`,
     the digest of all this.
+
+    Examples
+    --------
+    >>> from workloadkit.benchmark import Entry, cases, run_benchmark
+    >>> entries = [Entry(name, "policy", name) for name in ("easy", "sjf")]
+    >>> made = certificate(run_benchmark(entries, among=cases(chosen=("device", "busy")), runs=2))
+    >>> made["runs"], [*made["entries"]]
+    (2, ['easy', 'sjf'])
     """
     workloads = {
         ".".join(place): {
@@ -127,7 +135,13 @@ _MOST_RUNS = 10**6
 
 
 def canonical() -> dict[str, Any]:
-    """Return the certificate of the built-in policies, which is part of the toolkit."""
+    """Return the certificate of the built-in policies, which is part of the toolkit.
+
+    Examples
+    --------
+    >>> canonical()["benchmark"]
+    1
+    """
     with as_file(files("workloadkit") / "data" / f"benchmark-{VERSION}.json.gz") as path:
         return read_certificate(json_text(path), str(path))
 
@@ -150,6 +164,12 @@ def read_certificate(text: str | bytes, name: str = "certificate") -> dict[str, 
     FormatError
         If it is none, is of another version of the benchmark, has been changed, or a part is
         unknown, missing, invalid or contradicts another one.
+
+    Examples
+    --------
+    >>> import json
+    >>> read_certificate(json.dumps(canonical())) == canonical()
+    True
     """
     found = read_json(text, name)
     if not isinstance(found, dict) or "benchmark" not in found or "sha256" not in found:

@@ -27,6 +27,12 @@ def differences(claimed: Mapping[str, Any], made: Mapping[str, Any]) -> list[str
         As of `read_certificate`.
     made : mapping
         As of `certificate`, of the same entries and cases or of some of them.
+
+    Examples
+    --------
+    >>> from workloadkit.benchmark import canonical
+    >>> differences(canonical(), canonical() | {"seed": 2})
+    ['seed is 2, in the certificate 1999']
     """
     both, found = _Both(claimed, made), list[str]()
     found += [
@@ -66,6 +72,12 @@ def not_verified(claimed: Mapping[str, Any], made: Mapping[str, Any]) -> list[st
     ----------
     claimed, made : mapping
         As for `differences`.
+
+    Examples
+    --------
+    >>> from workloadkit.benchmark import canonical
+    >>> not_verified(canonical(), canonical())
+    []
     """
     both, found = _Both(claimed, made), list[str]()
 

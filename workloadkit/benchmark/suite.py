@@ -289,6 +289,11 @@ def cases(folder: Path | None = None, chosen: Iterable[str] = ()) -> list[Case]:
     ------
     ParameterError
         For an unknown name.
+
+    Examples
+    --------
+    >>> [case.name for case in cases(chosen=["lublin", "open"])]
+    ['lublin.busy.open', 'lublin.roomy.open']
     """
     sources: Mapping[str, SuiteWorkload] = workloads() | (archived(folder) if folder else {})
     found = [

@@ -272,6 +272,20 @@ def merge_results(
         If the folders have results of different experiments.
     WorkloadError
         If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample().take(range(50))
+    >>> settings = wk.settings.ExperimentSettings(rng=1)
+    >>> experiment = wk.Experiment({"sample": log}, ["easy", "fcfs"], settings=settings)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for k in (1, 2):
+    ...         _ = experiment.run(f"{folder}/{k}", shard=(k, 2))
+    ...     merged = merge_results([f"{folder}/1", f"{folder}/2"])
+    >>> merged.table["scheduler"].tolist()
+    ['easy', 'fcfs']
     """
     rows: dict[Cell, Row] = {}
     files = [Path(folder) / RESULTS for folder in folders]

@@ -39,7 +39,7 @@ _COUNTS = {"rng": 0, "procs": 1}
 def read_experiment(
     path: str | os.PathLike[str], *, strict: bool = False, trust: bool = True
 ) -> Experiment:
-    """Read an experiment from a TOML file.
+    r"""Read an experiment from a TOML file.
 
     The keys are `logs`, a list of paths relative to the folder of the file, or a table of these by
     name; `where`, `since` and `until`, which choose jobs of the logs; `schedulers` and `users`,
@@ -66,6 +66,17 @@ def read_experiment(
     -----
     WorkloadWarning
         For each repair made while reading a log.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workloadkit as wk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = wk.write_swf(wk.load_sample().take(range(50)), f"{folder}/log.swf")
+    ...     path = Path(folder, "compare.toml")
+    ...     _ = path.write_text('logs = ["log.swf"]\nschedulers = ["easy", "fcfs"]\n')
+    ...     read_experiment(path).run().table["scheduler"].tolist()
+    ['easy', 'fcfs']
     """
     place = Path(path)
     keys = read_toml(place)

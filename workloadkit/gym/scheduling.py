@@ -136,7 +136,7 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Begin an episode.
 
         Parameters
@@ -164,7 +164,9 @@ class SchedulingEnv(gymnasium.Env[dict[str, NDArray], Any]):
             raise WorkloadError("the episode is over before it begins: no decision is ever pending")
         return self._observation(), self._info()
 
-    def step(self, action: Any) -> tuple[dict[str, NDArray], float, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: Any
+    ) -> tuple[dict[str, NDArray[Any]], float, bool, bool, dict[str, Any]]:
         """Decide, and continue to the next decision.
 
         Parameters

@@ -203,6 +203,15 @@ def write_log(trace: Trace, path: str | os.PathLike[str], **options: Any) -> tup
         If the suffix is not supported, or an option by its format.
     WorkloadError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> log = Trace.from_columns({"submit": [0, 60], "run": [90, 30], "procs": [4, 1]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_log(log, f"{folder}/log.gwf.gz")
+    ...     read_log(f"{folder}/log.gwf.gz").n_jobs
+    2
     """
     name = written_format(path)
     if options and name != "batsim":

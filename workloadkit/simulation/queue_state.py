@@ -316,6 +316,15 @@ def write_state(state: QueueState, path: str | os.PathLike[str]) -> tuple[Path, 
     ------
     WorkloadError
         If no job runs or waits, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> log = Trace.from_columns({"submit": [0, 1], "run": [9, 9], "procs": [4, 4], "wait": [0, 8]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_state(state_at(log, 5), f"{folder}/state.swf")
+    ...     read_state(f"{folder}/state.swf").log.n_jobs
+    2
     """
     if not state.log.n_jobs:
         raise WorkloadError(

@@ -108,7 +108,13 @@ def __dir__() -> list[str]:
 
 
 def known() -> BuiltInParts:
-    """Return the built-in policies, by name."""
+    """Return the built-in policies, by name.
+
+    Examples
+    --------
+    >>> "easy" in known()
+    True
+    """
     return SCHEDULERS
 
 

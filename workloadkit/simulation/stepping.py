@@ -154,7 +154,7 @@ class SteppedSimulation:
         return int(self._there.n_waiting)
 
     @property
-    def waiting(self) -> dict[str, NDArray]:
+    def waiting(self) -> dict[str, NDArray[Any]]:
         """The waiting jobs in the order of arrival, as columns.
 
         `arrival` (its place among all jobs, from 0), `user`, `queue`, `submit` [s], `estimate` [s],
@@ -163,7 +163,7 @@ class SteppedSimulation:
         return dict(self._there.waiting())
 
     @property
-    def running(self) -> dict[str, NDArray]:
+    def running(self) -> dict[str, NDArray[Any]]:
         """The running jobs in the order of their starts, as columns.
 
         `arrival`, `user`, `procs`, `start` [s] and `planned_end` [s], each of shape (n_running,).
@@ -322,7 +322,7 @@ class SteppedSimulations:
         return self._together.pending
 
     @property
-    def now(self) -> NDArray:
+    def now(self) -> NDArray[Any]:
         """The clock of each simulation, shape (n_simulations,). [s]."""
         return self._together.now
 

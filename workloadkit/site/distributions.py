@@ -227,6 +227,14 @@ def combine(sites: Iterable[SiteDistributions]) -> SiteDistributions:
     ------
     ParameterError
         If two logs have the same name.
+
+    Examples
+    --------
+    >>> import workloadkit as wk
+    >>> log = wk.load_sample()
+    >>> parts = [log.take(range(4000)).replaced(name="a"), log.take(range(4000, 9000))]
+    >>> combine(wk.site.site_distributions(part) for part in parts).logs
+    ('a', 'sample.swf.gz')
     """
     logs = [log for site in sites for log in site.by_log.values() or [site]]
     names = [log.logs[0] for log in logs]

@@ -36,6 +36,15 @@ def read_site_distributions(source: Source) -> SiteDistributions:
     ------
     FormatError
         If the file cannot be read or has another format; with the file and the field.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workloadkit as wk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wk.site.site_distributions(wk.load_sample()).save(f"{folder}/site.json")
+    ...     read_site_distributions(f"{folder}/site.json").n_users
+    60
     """
     path = source_path(source)
     content = read_json_file(source, most=_LARGEST)

@@ -85,6 +85,14 @@ def write_crosscheck(
         For an unknown model or parameter, a grid, or a model whose users react.
     WorkloadError
         If a file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_crosscheck("mm1", folder, lam=0.5, S=1, runs=2, jobs=100, rng=1)
+    ...     sorted(file.name for file in path.parent.iterdir())
+    ['expected.json', 'run-01.json', 'run-01.swf', 'run-02.json', 'run-02.swf']
     """
     of_settings = {
         name: parameters.pop(name) for name in settings_of(Crosscheck) if name in parameters
@@ -201,6 +209,18 @@ def judge_schedules(folder: str | os.PathLike[str]) -> CrossCheck:
     ------
     WorkloadError
         If a file is missing or unreadable, or a schedule is not one of the written jobs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import workloadkit as wk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_crosscheck("mm1", folder, lam=0.5, S=1, runs=2, jobs=1000, rng=1)
+    ...     for name in ("run-01", "run-02"):
+    ...         schedule = wk.simulate(wk.read_swf(f"{folder}/{name}.swf"), "fcfs")
+    ...         _ = wk.write_swf(schedule.trace(), f"{folder}/{name}.schedule.swf")
+    ...     judge_schedules(folder).holds
+    True
     """
     source = Path(folder)
     expected = _read_expected(source / EXPECTED)

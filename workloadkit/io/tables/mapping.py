@@ -78,7 +78,13 @@ _KEYS = ("title", "fields", "states", "machine", *_SECTIONS)
 
 
 def mapping_names() -> tuple[str, ...]:
-    """Return the names of the mappings that ship."""
+    """Return the names of the mappings that ship.
+
+    Examples
+    --------
+    >>> "pm100" in mapping_names()
+    True
+    """
     found = (Path(each.name) for each in resources(_SHIPPED).iterdir())
     return tuple(sorted(path.stem for path in found if path.suffix == ".toml"))
 

@@ -91,7 +91,7 @@ class Scheduler(Participant):
     _waiting: list[JobView]
     _started: set[JobView] = set()  # noqa: RUF012 to be removed; an empty set is replaced
 
-    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list[Any]]:
         """Return further columns of `Schedule.jobs`, by name: a value for each of `jobs`."""
         return {}
 

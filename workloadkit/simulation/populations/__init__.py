@@ -23,7 +23,13 @@ def __dir__() -> list[str]:
 
 
 def known() -> BuiltInParts:
-    """Return the built-in populations, by name."""
+    """Return the built-in populations, by name.
+
+    Examples
+    --------
+    >>> "resampled" in known()
+    True
+    """
     return POPULATIONS
 
 

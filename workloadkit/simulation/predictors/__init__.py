@@ -40,7 +40,13 @@ def __dir__() -> list[str]:
 
 
 def known() -> BuiltInParts:
-    """Return the built-in predictors, by name."""
+    """Return the built-in predictors, by name.
+
+    Examples
+    --------
+    >>> "last-two" in known()
+    True
+    """
     return PREDICTORS
 
 

@@ -33,7 +33,7 @@ class Exact(_OfRunTime):
         """Return the predictor in plain Python, for one simulation."""
         return _Plain(self, lambda: 1)
 
-    def of_all(self, workload: Workload) -> NDArray:
+    def of_all(self, workload: Workload) -> NDArray[Any]:
         """Return the predictions for the jobs of a log."""
         return _of_all(workload, workload.run)
 
@@ -73,7 +73,7 @@ class FModel(_OfRunTime):
         """Return the predictor in plain Python, for one simulation."""
         return _Plain(self, lambda: 1.0 + self.f * rng.random())
 
-    def of_all(self, workload: Workload, rng: np.random.Generator) -> NDArray:
+    def of_all(self, workload: Workload, rng: np.random.Generator) -> NDArray[Any]:
         """Return the predictions for the jobs of a log."""
         run = workload.run
         return _of_all(workload, run * (1.0 + self.f * rng.random(run.size)))

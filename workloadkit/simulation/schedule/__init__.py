@@ -120,12 +120,12 @@ class Schedule(Displayed):
         return described_amount(self.described.description, self.unit)
 
     @property
-    def end(self) -> NDArray:
+    def end(self) -> NDArray[Any]:
         """End of each job. [s]."""
         return self.start + self.workload.run
 
     @property
-    def wait(self) -> NDArray:
+    def wait(self) -> NDArray[Any]:
         """Wait time of each job. [s]."""
         return self.start - self.workload.submit
 

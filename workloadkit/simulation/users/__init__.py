@@ -212,7 +212,13 @@ def __dir__() -> list[str]:
 
 
 def known() -> BuiltInParts:
-    """Return the built-in behaviours, by name."""
+    """Return the built-in behaviours, by name.
+
+    Examples
+    --------
+    >>> "fluid" in known()
+    True
+    """
     return USERS
 
 

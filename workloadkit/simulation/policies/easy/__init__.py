@@ -285,7 +285,7 @@ class OrderedScheduler(Scheduler):
         """Whether jobs may have reservations from their submission on."""
         return self.reservations > 1 and self.backfill != "none"
 
-    def columns(self, jobs: Sequence[JobView]) -> dict[str, list]:
+    def columns(self, jobs: Sequence[JobView]) -> dict[str, list[Any]]:
         """Return the promised start of each job, with several reservations."""
         if not self.keeps_promises:
             return {}
