@@ -67,6 +67,18 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace("-", "−") if math.isfinite(value) else number(value)
 
 
+def ordinal(n: int) -> str:
+    """Write the place in an order.
+
+    Examples
+    --------
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22, 113)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd', '113th']
+    """
+    last = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{last}"
+
+
 def number(value: float) -> str:
     """Format a number with three significant digits, or as a whole number if it is larger.
 

@@ -130,6 +130,11 @@ class Report(Displayed):
             return (("", self.no_findings, ""),)
         return tuple((x.severity, f"{x.rule.title}: {x.shown}", x.effect) for x in severe)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the log as a whole, for a terminal."""
+        return ()
+
     #: Parameters without a unit that are decimal; others are seconds.
     without_unit: ClassVar[frozenset[str]] = frozenset()
 

@@ -43,7 +43,7 @@ from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes
 from workloadkit.trace import Trace, check_trace
-from workloadkit.units import in_known_unit, in_processors
+from workloadkit.units import in_known_unit, in_processors, text_in_words, words_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -137,6 +137,13 @@ class Characterization(Report):
         """Key numbers, and the log in pictures."""
         seen = self.source if self.seen is None else self.seen
         return dashboard(self.source, seen, self.sections)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """That more processors are in use at once than the machine has, if so."""
+        seen = self.source if self.seen is None else self.seen
+        words = load.contradiction(seen)
+        return (text_in_words(words_of(seen), words),) if words else ()
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -251,7 +251,7 @@ def _shares(users: pd.DataFrame, n_users: int) -> Section:
     caption += f"; {top} of {count(n)} rows. --tables writes all rows." if n > top else "."
     tables = (
         facts("summary", "Distribution of jobs and work over users.", rows),
-        Table("top", caption, users, text),
+        Table("most_jobs", caption, users, text),
     )
     figures = (
         Figure(

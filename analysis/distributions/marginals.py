@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import count, duration, number, share
+from workloadkit.analysis.formats import count, duration, number, ordinal, share
 from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
@@ -34,7 +34,7 @@ _STATISTICS = {
     "sd": "standard deviation",
     "cv": "coefficient of variation",
     "min": "minimum",
-    **{f"p{p}": f"{p}{'st' if p == 1 else 'th'} percentile" for p in PERCENTILES},
+    **{f"p{p}": f"{ordinal(p)} percentile" for p in PERCENTILES},
     "p50": "median",
     "max": "maximum",
 }

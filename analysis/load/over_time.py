@@ -230,7 +230,7 @@ def section(trace: Trace) -> Section:
     """Report load and utilization, over the whole log and over time."""
     clock = Clock.of(trace)
     values, notes, figures = summarize_load(trace), _what_is_unknown(trace), []
-    notes += _contradictions(values, trace)
+    notes += filter(None, [contradiction(trace, values.get("utilization"))])
     first, last = trace.window.begin, trace.window.until
     if last - first < DAY:
         notes.append("The log spans less than a day, so no time series are shown.")
@@ -294,17 +294,18 @@ def _what_is_unknown(trace: Trace) -> list[str]:
     return notes
 
 
-def _contradictions(values: dict[str, Any], trace: Trace) -> list[str]:
+def contradiction(trace: Trace, utilization: float | None = None) -> str:
+    """Say that more processors are in use at once than the machine has; empty if not."""
     wrong = "the machine's size, the waits or the job sizes are wrong"
-    if (values.get("utilization") or 0) > 1:
-        return [f"Utilization exceeds 100 %: {wrong}."]
+    if (utilization or 0) > 1:
+        return f"Utilization exceeds 100 %: {wrong}."
     machine = trace.header.procs
     if machine and waits_known(trace) and (most := _most_in_use(trace)) > machine:
-        return [
+        return (
             f"By the record, up to {count(most)} of {count(machine)} processors are in use at "
             f"once: {wrong} for some jobs, and single days can exceed 100 %."
-        ]
-    return []
+        )
+    return ""
 
 
 def _most_in_use(trace: Trace) -> float:

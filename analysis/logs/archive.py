@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import coefficient, count, duration, number, share
+from workloadkit.analysis.formats import coefficient, count, duration, number, ordinal, share
 from workloadkit.analysis.logs.comparison import measures, numbers_of
 from workloadkit.analysis.section import AnalysisResult, Section, Table
 from workloadkit.errors import ParameterError, plural, quoted
@@ -84,6 +84,20 @@ class Strip(NamedTuple):
     def rank(self) -> int:
         """Place of the log, 1 for the least value; equal values share the best place."""
         return int((self.values < self.value).sum()) + 1
+
+    @property
+    def place(self) -> str:
+        """Place of the log, counted from the nearer end.
+
+        Examples
+        --------
+        >>> values = np.array([1.0, 2.0, 3.0])
+        >>> [Strip("jobs", x, values, ("A", "B", "C")).place for x in (0.5, 1.5, 2.5, 9)]
+        ['lowest of 4', '2nd lowest of 4', '2nd highest of 4', 'highest of 4']
+        """
+        places = {"lowest": self.rank, "highest": int((self.values > self.value).sum()) + 1}
+        end, n = min(places.items(), key=lambda each: each[1])
+        return f"{f'{ordinal(n)} ' if n > 1 else ''}{end} of {self.values.size + 1}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +248,7 @@ def section_of(place: ArchiveComparison) -> Section:
     shown = pd.DataFrame(
         {
             "value": [MEASURES[name][1](value) for name, value in table["value"].items()],
-            "rank": [f"{row.rank} of {row.n}" for row in table.itertuples()],
+            "rank": [place.strip_of(str(name)).place for name in table.index],
             **{
                 end: [
                     f"{MEASURES[name][1](row[end])} ({row[f'{end}_log']})"
@@ -252,13 +266,13 @@ def section_of(place: ArchiveComparison) -> Section:
         _finding(place),
         notes=(
             f"Compared with {plural(len(place.others.columns), 'log')} of the Parallel Workloads "
-            f"Archive: {names}. Rank 1 is the least value.",
+            f"Archive: {names}.",
         ),
         values={"logs": len(place.others.columns)},
         tables=(
             Table(
                 "places",
-                "Measures of the log, and its rank among the logs; 1 is the least.",
+                "Measures of the log, and its rank among the logs, this one included.",
                 table,
                 shown,
             ),

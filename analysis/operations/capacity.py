@@ -8,7 +8,7 @@ from workloadkit.analysis import style
 from workloadkit.analysis.calibration import failed_calibration
 from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import count, duration, number, share, upper
-from workloadkit.analysis.load.over_time import dated, waits_known
+from workloadkit.analysis.load.over_time import contradiction, dated, waits_known
 from workloadkit.analysis.operations.accounting import accounted_jobs, is_part
 from workloadkit.analysis.operations.machine import (
     LargerMachine,
@@ -78,7 +78,8 @@ def section(trace: Trace) -> Section:
         _TITLE,
         f"On average {used} were in use; jobs waited in {share(float(waiting.mean()))} of the "
         "hours.",
-        values={"hours": len(hours), "waiting_hours": int(waiting.sum())},
+        tuple(filter(None, [contradiction(trace)])),
+        {"hours": len(hours), "waiting_hours": int(waiting.sum())},
         tables=(listed("hours", caption, table, columns), *_of_parts(trace)),
         figures=(_figure(hours, trace),),
     )

@@ -1,6 +1,6 @@
 """Report section on work without a result: failed, timed out and cancelled jobs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -38,8 +38,11 @@ from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
 
-#: Shares of hours from which cancelled jobs, and hours outside the window, are named.
-_NOTABLE, _MOSTLY = 0.01, 0.5
+#: How else jobs and attempts end early, which may have served their users.
+_STOPPED = ("cancelled", "preempted", "requeued")
+
+#: Share of hours from which those outside the window are named.
+_MOSTLY = 0.5
 _FEW = 0.1  # of the jobs, that have most hours outside the window
 
 _NAME, _TITLE = "failures", "Failed, timed-out and cancelled work"
@@ -193,21 +196,21 @@ def _lost(
     total, lost = float(work.sum()), float(without.sum())
     part = lost / total if total > 0 else np.nan
     title = {"core": hours_unit(trace), "gpu": "GPU-hours"}[unit]
-    main = without.groupby(known["outcome"], observed=True).sum().sort_values(ascending=False)
-    main = main[main > 0]
-    most = f" Main outcome: {main.index[0]}." if len(main) > 1 else ""
+    by_outcome = work.groupby(known["outcome"].astype(str)).sum()
+    parts, others = _parts(by_outcome, WITHOUT_RESULT), _parts(by_outcome, _STOPPED)
     more = ""
-    stopped = float(work[known["outcome"] == "cancelled"].sum())
-    if total > 0 and stopped / total >= _NOTABLE:
-        more += f" Cancelled jobs are not counted; with them, {share((lost + stopped) / total)}."
+    if others:
+        both = float(by_outcome.reindex([*WITHOUT_RESULT, *_STOPPED]).sum())
+        more = f" With {others}: {hours(both)} ({share(both / total)})."
     begin, until = trace.window.begin, trace.window.until
+    outside = ""
     inside = known["end"].clip(upper=until) - known["start"].clip(lower=begin)
     apart = work * (1 - inside.clip(lower=0) / known["run"].where(known["run"] > 0, 1))
     if total > 0 and apart.sum() / total > _MOSTLY:
         n = int((apart.sort_values(ascending=False).cumsum() < _MOSTLY * total).sum()) + 1
         stated = "" if trace.window.is_stated else ", which is estimated"
         few = n <= _FEW * int((work > 0).sum())
-        more += few * (
+        outside = few * (
             f" {share(float(apart.sum()) / total)} of all {title} lie outside the log's window"
             f"{stated}; most of them are of {plural(n, 'job')}."
         )
@@ -215,13 +218,20 @@ def _lost(
         f"lost_{unit}_hours",
         part,
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
-        f"{hours(total)}.{most}{with_main(groups, f'lost {title}')}{more}",
+        f"{hours(total)}{f' ({parts})' if parts else ''}.{more}"
+        f"{with_main(groups, f'lost {title}')}{outside}",
         _NAME,
         n=known.loc[work > 0, "row"].nunique(),
         weight=part,
         series=series(trace, known["end"].to_numpy(), without.to_numpy(), work.to_numpy()),
         series_title=f"share of {title} without a result, by time of the end",
     )
+
+
+def _parts(by_outcome: pd.Series, names: Sequence[str]) -> str:
+    """Return the hours of each of some outcomes, largest first."""
+    some = by_outcome.reindex(names).dropna().sort_values(ascending=False, kind="stable")
+    return ", ".join(f"{hours(value)} {name}" for name, value in some.items() if value > 0)
 
 
 def _kinds(jobs: pd.DataFrame) -> str:

@@ -85,7 +85,7 @@ def test_the_section_of_a_report():
     place = place_among_archive(trace, {"users.n_users": 1.0, "load.utilization": 0.999})
     section = section_of(place)
     (table,) = section.tables
-    assert table.shown.loc["users", "rank"] == "1 of 11"
+    assert table.shown.loc["users", "rank"] == "lowest of 11"
     assert table.shown.loc["users", "greatest"].startswith("679 (CTC-SP2")
     assert section.finding == (
         "Lower than in the 10 logs of the archive: users; "

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from workloadkit import Header, Trace
+from workloadkit import Header, Trace, analysis
 from workloadkit.analysis.load import over_time as load
 
 JOBS = st.lists(
@@ -131,6 +131,9 @@ def test_what_cannot_be_is_reported():
     notes = " ".join(load.section(trace).notes)
     assert "The header specifies 2 processors, but 2 jobs used more" in notes
     assert "Utilization exceeds 100 %" in notes
+    (warning,) = analysis.characterize(trace).warnings
+    assert warning.startswith("By the record, up to 8 of 2 processors are in use at once")
+    assert analysis.characterize(trace, procs=8).warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,9 @@ def test_failed_work_names_who_lost_it():
     )
     assert found["lost_core_hours"].value == pytest.approx(100 / 236)
     assert found["lost_core_hours"].severity == "high"
-    assert "100 of 236. Main outcome: failed. Of the lost CPU-hours, account bio has 80 %." in (
-        found["lost_core_hours"].effect
+    assert found["lost_core_hours"].effect == (
+        "42 % of the CPU-hours ended without a result: 100 of 236 (80 failed, 20 timed out). With "
+        "20 cancelled: 120 (51 %). Of the lost CPU-hours, account bio has 80 %."
     )
     assert found["cancelled_core_hours"].severity == "none"
     by_account = next(table for table in section.tables if table.name == "by_account")
@@ -93,8 +94,8 @@ def test_cancelled_hours_and_hours_outside_the_window_are_named():
     jobs = [(i * 3600, 0, 0, 3600, 1) for i in range(200)] + [(199 * 3600, 0, 0, 3_600_000, 1)]
     log = site(jobs, state=["FAILED", "CANCELLED"] * 100 + ["COMPLETED"])
     effect = by_name(failures.section(log).findings)["lost_core_hours"].effect
-    assert "8.3 % of the CPU-hours ended without a result: 100 of 1,200." in effect
-    assert "Cancelled jobs are not counted; with them, 17 %." in effect
+    assert "8.3 % of the CPU-hours ended without a result: 100 of 1,200 (100 failed). " in effect
+    assert "With 100 cancelled: 200 (17 %)." in effect
     assert "83 % of all CPU-hours lie outside the log's window, which is estimated;" in effect
     assert effect.endswith("most of them are of 1 job.")
 
@@ -129,8 +130,8 @@ def test_gpu_hours_without_a_result_are_a_finding_of_the_jobs_with_gpus():
     found = by_name(section.findings)["lost_gpu_hours"]
     assert (found.value, found.severity, found.n, found.weight) == (0.2, "medium", 30, 0.2)
     assert found.effect == (
-        "20 % of the GPU-hours ended without a result: 12 of 60. Main outcome: failed. Of the lost "
-        "GPU-hours, account bio has 83 %."
+        "20 % of the GPU-hours ended without a result: 12 of 60 (8 failed, 4 timed out). Of the "
+        "lost GPU-hours, account bio has 83 %."
     )
     assert sum(found.series) > 0
     lost = operations.outcomes(log, "account")["lost_gpu_hours"]

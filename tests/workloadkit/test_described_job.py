@@ -97,3 +97,14 @@ def test_little_is_known_of_a_job_without_fields():
     (found,) = wk.describe_job(log, 2)
     assert (found.waited, found.efficiency, found.user, found.position) == (None, {}, {}, {})
     assert found.to_dict()["start"] is None
+
+
+def test_what_is_per_processor_says_so_and_gives_the_total(tmp_path, capsys):
+    fields = {"submit": [0], "wait": [0], "run": [60], "procs": [4], "cpu": [30], "memory": [200]}
+    log = wk.Trace.from_columns(fields | {"requested_procs": [2], "requested_memory": [500]})
+    wk.write_log(log, tmp_path / "log.swf")
+    assert run_command("job", "1", str(tmp_path / "log.swf")) == 0
+    shown = capsys.readouterr().out
+    assert "cpu                     30 s per processor, 2 min in total" in shown
+    assert "  memory                  200 KB per processor, 800 KB in total" in shown
+    assert "requested memory        500 KB per processor, 1,000 KB in total" in shown

@@ -88,7 +88,13 @@ def test_the_table_reports_saturation(run, path):
     assert out.splitlines()[-1].split() == ["saturated", "no"]
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--load", 3)
     assert out.splitlines()[-1].split() == ["saturated", "yes"]
-    assert err.startswith("warning: made.swf, resampled by seed 1 saturates the machine: the wa")
+    warned = "warning: made.swf, resampled by seed 1: at an offered load of "
+    assert err.startswith(warned)
+    assert "the machine saturates: the waiting work grows by " in err
+    warned = "warning: made.swf: at an offered load of 1.5, "
+    assert f"{warned}the machine saturates" in run("simulate", path, "--offered-load", 1.5)[2]
+    short = ("--where", "submit < 1000000", "--offered-load", 1.5)
+    assert f"{warned}more work arrives than" in run("simulate", path, *short)[2]
     code, out, err = run("simulate", path, "--resampled", "--seed", 1, "--weeks", 2)
     assert out.splitlines()[-1].split(maxsplit=1) == ["saturated", "unknown: too short"]
     assert "saturated" not in run("simulate", path)[1]

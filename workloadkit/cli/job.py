@@ -1,6 +1,6 @@
 """`workloadkit job`: one job of a log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +22,13 @@ _EFFICIENCY = {
     "time": ("time used", "requested time"),
     "cpu": ("CPU used", "run time"),
     "memory": ("memory used", "requested memory"),
+}
+
+#: Fields that are per processor, and the first known field that gives the number of processors.
+_PER_PROCESSOR = {
+    "cpu": ("procs", "requested_procs"),
+    "memory": ("procs", "requested_procs"),
+    "requested_memory": ("requested_procs", "procs"),
 }
 
 #: Fields that the first lines show.
@@ -86,7 +93,7 @@ def _lines(found: "DescribedJob") -> Iterator[str]:
     if ended := known.get("state", known.get("status")):
         yield _line("ended", printable(str(ended), 40))
     for name in (name for name in known if name not in _SHOWN):
-        yield _line(name.replace("_", " "), _written(name, known[name]))
+        yield _line(name.replace("_", " "), _written(name, known))
     for name, of in found.efficiency.items():
         label, whole = _EFFICIENCY[name]
         yield _line(label, f"{share(of)} of the {whole}")
@@ -95,15 +102,22 @@ def _lines(found: "DescribedJob") -> Iterator[str]:
     yield from _user_lines(found)
 
 
-def _written(name: str, value: float | str) -> str:
-    """Write the value of a field, with its unit."""
+def _written(name: str, known: Mapping[str, float | str]) -> str:
+    """Write the value of a field, with its unit; the total of what is per processor, too."""
     from workloadkit.analysis.formats import duration, number, printable
     from workloadkit.display import unit_of
 
+    def write(value: float) -> str:
+        return duration(value) if unit == "s" else f"{number(value)} {unit}".rstrip()
+
+    value, unit = known[name], unit_of(name)
     if isinstance(value, str):
         return printable(value, 40)
-    unit = unit_of(name)
-    return duration(value) if unit == "s" else f"{number(value)} {unit}".rstrip()
+    if name not in _PER_PROCESSOR:
+        return write(value)
+    procs = next((float(known[of]) for of in _PER_PROCESSOR[name] if of in known), 0.0)
+    total = f", {write(value * procs)} in total" if procs > 0 else ""
+    return f"{write(value)} per processor{total}"
 
 
 def _wait_lines(found: "DescribedJob", waited: "Waited") -> Iterator[str]:

@@ -10,7 +10,7 @@ import typer
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import output_option, write, write_json
 from workloadkit.cli.executors import executor, usable_processors
-from workloadkit.cli.output import note, progress
+from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def write_report(
         write(output, page)
     if json:
         write_json(json, report.to_dict())
+    for words in report.warnings:
+        write_message(f"warning: {report.name}: {words[0].lower()}{words[1:].rstrip('.')}")
     if report.headlines and not any(str(target) == "-" for target in (output, json)):
         typer.echo(_on_a_terminal(report))
 

@@ -288,14 +288,30 @@ def _warn(schedule: "Schedule", settings: Simulate, *, resampled: bool) -> None:
     for words in schedule.source.header.get_all("Note"):
         if settings.state is not None and words.startswith("jobs submitted before the state"):
             note(f"{schedule.source.name}: {words}")
-    if resampled and schedule.saturated:
-        write_message(
-            f"warning: {schedule.source.name} saturates the machine: the waiting work grows by "
-            f"{schedule.saturation.growth:.1%} of what it can serve; the queue was last empty "
-            f"after {schedule.saturation.emptied:.0%} of the time"
-        )
+    if words := _saturation(schedule):
+        write_message(f"warning: {schedule.source.name}: {words}")
     if failure := failed_calibration(schedule.calibration):
         write_message(f"warning: {failure}")
+
+
+def _saturation(schedule: "Schedule") -> str:
+    """Say that the system saturated, or that more work arrives than it can serve; empty if not."""
+    from workloadkit.analysis.formats import number, share
+    from workloadkit.clock import DAY
+
+    load, found = schedule.offered_load, schedule.saturation
+    at = "" if schedule.reacting else f"at an offered load of {number(load)}, "
+    if found.saturated:
+        return (
+            f"{at}the machine saturates: the waiting work grows by {share(found.growth)} of what "
+            f"it can serve, and the queue was last empty after {share(found.emptied)} of the time; "
+            "waits grow with the length of the log"
+        )
+    submit = schedule.workload.submit
+    overloaded = load >= 1 and submit.max() - submit.min() >= DAY and not schedule.reacting
+    if found.saturated is None and overloaded:
+        return f"{at}more work arrives than the machine can serve: waits grow with the log's length"
+    return ""
 
 
 def _show(schedule: "Schedule", use: "MachineUse | None") -> None:

@@ -23,7 +23,6 @@ from workloadkit.io.slurm.times import with_day_first
 from workloadkit.trace import Trace
 
 _NEVER = "Start = End, nodes unknown: taken as never started"
-_CUT = "times cut at the ends of the export (sacct -S, -E): marked in the .parquet file"
 
 
 def log_of_rows(
@@ -70,10 +69,29 @@ def _revise(records: Records, jobs: JobReader, options: ImportOptions) -> None:
         records.suspends = bool((table["suspended"] > 0).any())
         zone = records.zone or ZoneInfo(options.zone)
         cut, records.opened = cut_by_window(table, zone)
-        records.note_where(_CUT, cut != "", table["place"].to_numpy())
+        _note_cut(table, cut, records)
         table["cut"] = pd.Categorical(cut)
         table = link_attempts(table, jobs.open_rows, records)
     records.restore(table)
+
+
+def _note_cut(table: pd.DataFrame, cut: NDArray[np.object_], records: Records) -> None:
+    """Count the jobs across the ends of the export, and the hours that are before it or left."""
+    start, run, procs = (table[name].to_numpy() for name in ("start", "run", "procs"))
+    at_begin = np.isin(cut, ("begin", "both"))
+    before = records.opened - start if records.opened is not None else np.zeros(len(table))
+    whole = at_begin & (before > 0)
+    moved = (cut == "end") | (at_begin & ~whole) | (cut == "both")
+
+    def hours(seconds: NDArray[np.float64], which: NDArray[np.bool_]) -> str:
+        return f"{np.nansum((seconds * procs)[which]) / 3600:,.0f} CPU-hours"
+
+    outside = hours(np.minimum(before, run), whole)
+    for kind, which in (
+        (f"began before the export (sacct -S): {outside} before it count in totals only", whole),
+        (f"cut at an end of the export (sacct -T): {hours(run, moved)} in it count", moved),
+    ):
+        records.note_where(kind, which, table["place"].to_numpy())
 
 
 def _fill(table: pd.DataFrame, totals: StepTotals) -> None:

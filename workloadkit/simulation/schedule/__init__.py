@@ -215,6 +215,13 @@ class Schedule(Displayed):
         return saturation(w.submit, self.start, w.run, self.held, self.capacity)
 
     @property
+    def offered_load(self) -> float:
+        """Work of the jobs / (processors × span of their submissions); NaN without a span."""
+        w = self.workload
+        span = float(np.ptp(w.submit))
+        return float((w.run * self.held).sum()) / (self.capacity * span) if span else np.nan
+
+    @property
     def saturated(self) -> bool | None:
         """Whether the system saturated, see `saturation`; None if that cannot be determined."""
         return self.saturation.saturated
