@@ -40,7 +40,7 @@ Form = Callable[[float], str]
 class Changing(NamedTuple):
     """A measure of both logs: its title, how it is written, and whether it is a share."""
 
-    title: str  # with {hours} for core-hours or CPU-hours
+    title: str  # with {hours} for core-hours or processor-hours
     form: Form
     is_share: bool = False
 

@@ -78,19 +78,19 @@ def accounted_executions(trace: Trace) -> pd.DataFrame:
 
 
 #: What processors × hours are if a processor may be a hardware thread, and if it is a core.
-CPU_HOURS, CORE_HOURS = "CPU-hours", "core-hours"
+PROCESSOR_HOURS, CORE_HOURS = "processor-hours", "core-hours"
 
 
 @lru_cache(maxsize=2)  # of the two logs of a comparison
 def hours_unit(trace: Trace) -> str:
     """Return what processors × hours of a log are: core-hours if its machine states the cores.
 
-    Processors that may be hardware threads give CPU-hours. A log seen in another unit has hours of
+    Processors that may be hardware threads give processor-hours. A log seen in another unit has hours of
     that.
     """
     if trace.counting is not None:
         return f"{words_of(trace).hours}s"
-    return CPU_HOURS if threads_of_jobs(trace) is None else CORE_HOURS
+    return PROCESSOR_HOURS if threads_of_jobs(trace) is None else CORE_HOURS
 
 
 @lru_cache(maxsize=1)  # all tables of a section use it

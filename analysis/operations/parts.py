@@ -213,7 +213,7 @@ def _times(value: float) -> str:
 #: Rules by the name of the measure.
 RULES = {
     "lost_core_hours": Rule(
-        "Processor time without a result",
+        "Work without a result",
         0.1,
         0.25,
         "A tenth of the machine is what a usual extension adds; a quarter is more than most "
@@ -224,12 +224,12 @@ RULES = {
         "GPU-hours without a result",
         0.1,
         0.25,
-        "The thresholds are those of processor time. A GPU costs as much as tens of cores, so its "
+        "The thresholds are those of work on processors. A GPU costs as much as tens of cores, so its "
         "hours are judged separately.",
         share,
     ),
     "requeued_core_hours": Rule(
-        "Processor time of requeued attempts",
+        "Work of requeued attempts",
         0.05,
         0.15,
         "What an attempt computed before its job was requeued is lost, unless the program writes "
@@ -244,7 +244,7 @@ RULES = {
         share,
     ),
     "cancelled_core_hours": Rule(
-        "Processor time of cancelled jobs",
+        "Work of cancelled jobs",
         0.2,
         0.4,
         "Some jobs are cancelled once they have served; a fifth of the work suggests that many "
@@ -287,7 +287,7 @@ RULES = {
         share,
     ),
     "cpu_idle": Rule(
-        "Allocated processor time without CPU time",
+        "Work without CPU time",
         0.3,
         0.5,
         "Parallel programs lose up to about a third to communication and input; half or more "
@@ -314,7 +314,7 @@ RULES = {
         severity="low",
     ),
     "largest_user": Rule(
-        "Processor time of one user",
+        "Work of one user",
         0.5,
         None,
         "Half or more of the work is of one user: means and shares of the whole log describe "

@@ -180,7 +180,7 @@ def _of_requests(data: pd.DataFrame) -> Table:
     columns: Columns = {
         "jobs": ("jobs", count),
         "share": ("of the jobs", share),
-        "core_share": ("of the processor time", share),
+        "core_share": ("of the work", share),
         "distinct": ("distinct", count),
     }
     text = shown(data, columns)
@@ -220,7 +220,7 @@ def _figure(table: pd.DataFrame) -> Figure | None:
     return Figure(
         "requests",
         "Jobs with each request",
-        "Share of the jobs that make each request, and of the processor time that these jobs used.",
+        "Share of the jobs that make each request, and of the work of these jobs.",
         data,
         plot_requests,
         alt=f"{share(data['share'].max())} of the jobs request {most}; "
@@ -229,7 +229,7 @@ def _figure(table: pd.DataFrame) -> Figure | None:
 
 
 def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the shares of jobs and processor time with each request.
+    """Draw the shares of jobs and work with each request.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     place = np.arange(len(data))
     bars = (
         ("share", "jobs", style.BLUE, -0.19),
-        ("core_share", "processor time", style.ORANGE, 0.19),
+        ("core_share", "work", style.ORANGE, 0.19),
     )
     for column, title, colour, shift in bars:
         ax.barh(place + shift, np.nan_to_num(data[column]), 0.34, color=colour, label=title)

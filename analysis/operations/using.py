@@ -12,7 +12,7 @@ from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, number, share, upper
 from workloadkit.analysis.load.over_time import dated, drawn_days, name_of_days
 from workloadkit.analysis.operations.accounting import (
-    CPU_HOURS,
+    PROCESSOR_HOURS,
     SPENT,
     accounted_executions,
     accounted_jobs,
@@ -49,8 +49,8 @@ _NOTES = (
     "window, and of all attempts of requeued jobs. Jobs that had not ended when the log was "
     "exported are not in it, so the last days lack their part.",
 )
-_ON_CPU_HOURS = (
-    "CPU-hours count processors as the log does: cores, or hardware threads. They become "
+_ON_PROCESSOR_HOURS = (
+    "Processor-hours count processors as the log does: cores, or hardware threads. They become "
     "core-hours if the description of the machine states the threads of a core (--slurm-conf, or "
     "threads_per_core)."
 )
@@ -91,7 +91,7 @@ def section(trace: Trace) -> Section:
         _known(jobs),
         _gpus_and_energy(executions, total, groups, unit),
         _largest_user(jobs, groups, total["core_hours"], unit),
-        part(notes=_NOTES + ((_ON_CPU_HOURS,) if unit == CPU_HOURS else ())),
+        part(notes=_NOTES + ((_ON_PROCESSOR_HOURS,) if unit == PROCESSOR_HOURS else ())),
     )
 
 

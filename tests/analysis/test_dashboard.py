@@ -128,7 +128,7 @@ def test_the_place_in_the_archive_is_that_of_its_measures():
         "Load and queue": ("load.utilization", "70 %"),
         "The week": ("cycles.weekend_to_weekday", "41 %"),
         "Waits": ("marginals.wait.p50", "5 min"),
-        "Who used it: CPU-hours by user": ("users.work_share_of_first_10", "57 %"),
+        "Who used it: processor-hours by user": ("users.work_share_of_first_10", "57 %"),
     }
     assert list(places) == list(measures)
     for title, (measure, value) in measures.items():

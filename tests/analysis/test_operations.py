@@ -75,18 +75,18 @@ def test_failed_work_names_who_lost_it():
     assert found["failed_jobs"].severity == "medium"
     assert found["failed_jobs"].effect == (
         "41 of 100 jobs (41 %) had no result: 40 failed, 1 timed out. They used 42 % of the "
-        "CPU-hours. Of the jobs without a result, account bio has 98 %."
+        "processor-hours. Of the jobs without a result, account bio has 98 %."
     )
     assert found["lost_core_hours"].value == pytest.approx(100 / 236)
     assert found["lost_core_hours"].severity == "high"
     assert found["lost_core_hours"].effect == (
-        "42 % of the CPU-hours ended without a result: 100 of 236 (80 failed, 20 timed out). With "
-        "20 cancelled: 120 (51 %). Of the lost CPU-hours, account bio has 80 %."
+        "42 % of the processor-hours ended without a result: 100 of 236 (80 failed, 20 timed out). With "
+        "20 cancelled: 120 (51 %). Of the lost processor-hours, account bio has 80 %."
     )
     assert found["cancelled_core_hours"].severity == "none"
     by_account = next(table for table in section.tables if table.name == "by_account")
     assert by_account.data.loc["bio", ["failed", "lost_share"]].tolist() == [80, 1]
-    assert next(figure.alt for figure in section.figures).startswith("100 % of the CPU-hours")
+    assert next(figure.alt for figure in section.figures).startswith("100 % of the processor-hours")
 
 
 def test_cancelled_hours_and_hours_outside_the_window_are_named():
@@ -94,9 +94,9 @@ def test_cancelled_hours_and_hours_outside_the_window_are_named():
     jobs = [(i * 3600, 0, 0, 3600, 1) for i in range(200)] + [(199 * 3600, 0, 0, 3_600_000, 1)]
     log = site(jobs, state=["FAILED", "CANCELLED"] * 100 + ["COMPLETED"])
     effect = by_name(failures.section(log).findings)["lost_core_hours"].effect
-    assert "8.3 % of the CPU-hours ended without a result: 100 of 1,200 (100 failed). " in effect
+    assert "8.3 % of the processor-hours ended without a result: 100 of 1,200 (100 failed). " in effect
     assert "With 100 cancelled: 200 (17 %)." in effect
-    assert "83 % of all CPU-hours lie outside the log's window, which is estimated;" in effect
+    assert "83 % of all processor-hours lie outside the log's window, which is estimated;" in effect
     assert effect.endswith("most of them are of 1 job.")
 
 
@@ -106,10 +106,10 @@ def test_findings_name_missing_data_and_a_group_named_unknown_apart():
         return by_name(failures.section(log).findings)["lost_core_hours"].effect, log
 
     missing, log = finding_of([None] * 20 + ["art"] * 10)
-    assert missing.endswith("Of the lost CPU-hours, unknown accounts have 67 %.")
+    assert missing.endswith("Of the lost processor-hours, unknown accounts have 67 %.")
     assert operations.usage(log, "account")["jobs"].to_dict() == {"(unknown)": 20, "art": 10}
     both, log = finding_of(["unknown"] * 20 + ["(unknown)"] * 8 + [None] * 2)
-    assert both.endswith('Of the lost CPU-hours, account "unknown" has 67 %.')
+    assert both.endswith('Of the lost processor-hours, account "unknown" has 67 %.')
     assert operations.usage(log, "account")["jobs"].to_dict() == {
         "unknown": 20,
         '"(unknown)"': 8,
@@ -169,7 +169,7 @@ def test_the_figure_of_outcomes_says_what_ended_outside_the_window():
     assert "outside" not in figure.caption
     late = [*within[:-1], (199 * 3600, 0, 0, 36000, 8)]
     (figure,) = failures.section(site(late, state=states)).figures
-    assert "Jobs that ended outside the window had 80 of 279 CPU-hours." in figure.caption
+    assert "Jobs that ended outside the window had 80 of 279 processor-hours." in figure.caption
 
 
 def test_termination_reasons_of_lsf_and_status_of_others_are_outcomes():
@@ -261,9 +261,9 @@ def test_efficiency_of_what_was_measured():
     section = efficient.section(log)
     found = by_name(section.findings)
     assert found["cpu_idle"].effect.startswith(
-        "60 of 80 CPU-hours had no CPU time. Of the idle CPU-hours, account bio has all."
+        "60 of 80 processor-hours had no CPU time. Of the idle processor-hours, account bio has all."
     )
-    assert found["cpu_idle"].weight == 0.5  # of all CPU-hours
+    assert found["cpu_idle"].weight == 0.5  # of all processor-hours
     assert [found[name].severity for name in ("cpu_idle", "limit_use", "memory_use")] == [
         "high",
         "low",
@@ -492,7 +492,7 @@ def test_the_page_is_reachable_by_keyboard_and_complete_without_script(accounted
     assert page.count('class="scroll" tabindex="0" role="region" aria-label') == len(tables)
     assert page.count('role="img" aria-label="') == page.count("<svg")
     alts = re.findall(r'<svg viewBox="[^"]*" role="img" aria-label="([^"]*)"', page)
-    assert any("of the CPU-hours of jobs that ended" in alt for alt in alts)
+    assert any("of the processor-hours of jobs that ended" in alt for alt in alts)
     by_account = page.split('id="table-usage-by_account"')[1].split("</table>")[0]
     assert by_account.count('<th scope="row">') == 50
     assert "the first 50 of 70 rows. --tables writes all rows." in by_account
@@ -530,7 +530,7 @@ def test_figures_of_years_have_weeks():
     (ended,) = failures.section(log).figures
     assert len(ended.data) == 115
     assert ended.data["without a result"].sum() == 799  # the last ends outside the window
-    assert ended.caption.startswith("CPU-hours of the jobs that ended in each week of the window")
+    assert ended.caption.startswith("processor-hours of the jobs that ended in each week of the window")
 
 
 def test_every_table_of_the_page_is_a_file(accounted, tmp_path):
@@ -590,7 +590,7 @@ def test_the_command_prints_findings_and_writes_json_by_its_schema(capsys, tmp_p
     assert {one["severity"] for one in data["ranked_findings"]} <= set(SEVERITIES)
     code, out, err = run("characterize", "a.swf", "--tables", "tables", "-o", "a.html")
     assert out.startswith(
-        "high    Processor time without a result: 33 %\n        33 % of the CPU-hours"
+        "high    Work without a result: 33 %\n        33 % of the processor-hours"
     )
     assert re.search(r"wrote \d+ tables to tables\nwrote a.html", err)
     out = run("characterize", "a.swf", "--profile", "research", "-o", "b.html")[1]

@@ -23,7 +23,7 @@ ROWS = (
     row(5.25, 5.5, 8.5, "PREEMPTED", 40, job="41"),
     row(8.5, 9, 10, procs=40, job="41"),
 )
-KINDS = "Requeued attempts used 1,320 CPU-hours: 1,000 lost to node failures, 320 preempted."
+KINDS = "Requeued attempts used 1,320 processor-hours: 1,000 lost to node failures, 320 preempted."
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["last", "attempts"])
@@ -36,7 +36,7 @@ def log(request, tmp_path_factory):
 
 def test_hours_are_those_of_all_attempts(log):
     usage, failures = using.section(log), failures_section(log)
-    assert usage.finding.startswith(f"26 jobs used 1,652 CPU-hours. {KINDS} 22 GPU-hours")
+    assert usage.finding.startswith(f"26 jobs used 1,652 processor-hours. {KINDS} 22 GPU-hours")
     assert "Requeued attempts used 20 GPU-hours: 20 lost to node failures." in usage.finding
     assert failures.finding == f"No job ended without a result. {KINDS}"
     lost = {"lost_core_hours": 1000, "requeued_core_hours": 1320, "requeued_gpu_hours": 20}
@@ -56,7 +56,7 @@ def test_hours_are_those_of_all_attempts(log):
 def test_one_finding_is_on_requeued_attempts(log):
     (finding,) = (f for f in failures_section(log).findings if f.name == "requeued_core_hours")
     assert finding.value == pytest.approx(1320 / 1652)
-    assert finding.effect.startswith("Requeued attempts used 80 % of the CPU-hours: 1,000 lost to")
+    assert finding.effect.startswith("Requeued attempts used 80 % of the processor-hours: 1,000 lost to")
 
 
 def test_waits_are_those_of_the_attempt_that_ended(log):

@@ -192,7 +192,7 @@ def test_logs_without_a_full_day_have_no_hours_per_day(months):
     assert "differ in length" not in json.dumps(found["overview"])
     page = analysis.compare_two(one, months[1]).to_html()
     assert "one has no full day" in page
-    assert "Largest changes of CPU-hours per day" not in page
+    assert "Largest changes of processor-hours per day" not in page
     assert "by_account" not in analysis.compare_two(one, one).to_dict()["groups"]["tables"]
 
 
@@ -247,13 +247,13 @@ def test_the_command(capsys, months, tmp_path, monkeypatch):
     )
     assert code == 0
     assert out.startswith("up      Wait, mean: 5 min 5 s to 14 min 59 s (+195 %)\nup      Wait, ")
-    assert "\nLargest changes of CPU-hours per day: account bio +" in out
+    assert "\nLargest changes of processor-hours per day: account bio +" in out
     assert max(map(len, out.splitlines())) <= 80
     assert err == "wrote 5 tables to tables\nwrote comparison.html\n"
     page = (tmp_path / "comparison.html").read_text()
     assert "february.swf and march.swf" in page
     same = run("compare", "march.swf", "march.swf", "--workers", 1, "-o", "same.html")[1]
-    assert same.splitlines()[1] == "No group used more or fewer CPU-hours per day."
+    assert same.splitlines()[1] == "No group used more or fewer processor-hours per day."
     code, out, _ = run(
         "compare", "february.swf", "march.swf", "--where", "account=bio", "--json", "-"
     )
@@ -288,8 +288,8 @@ def test_the_finding_names_what_appeared_and_leaves_out_what_varies_between_days
     assert abs(core_hours["change"]) > 0.1
     assert core_hours["low"] < 0 < core_hours["high"]
     finding = found.to_dict()["changes"]["finding"]
-    assert "CPU-hours per day" not in finding
-    assert "CPU-hours of a job, mean from 0.339 to 0.678 (+100 %)" in finding
+    assert "processor-hours per day" not in finding
+    assert "processor-hours of a job, mean from 0.339 to 0.678 (+100 %)" in finding
     assert "obs without a result from 0 % to 2.4 %" in finding  # a change of 2.4 points
 
 

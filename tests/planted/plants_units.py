@@ -60,7 +60,7 @@ def slurm_threads_of_configuration(rng: Random) -> Planted:
         slurm.export(jobs, style),
         "slurm",
         Truth(core_hours=hours),
-        says="CPU-hours",
+        says="processor-hours",
         report=True,
         read=lambda data: _converted(data, "\n".join(lines)),
     )
@@ -89,7 +89,7 @@ PartitionName=wide Nodes=n[35-60]
         slurm.export(jobs, style),
         "slurm",
         Truth(core_hours=hours),
-        says="CPU-hours",
+        says="processor-hours",
         report=True,
         read=lambda data: _converted(data, conf),
     )

@@ -1,5 +1,7 @@
 """The metrics of several logs: those of each schedule, their means, and what is no log."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,34 @@ def test_copied_waits_of_resampled_logs_are_warned_of():
     assert found.to_dict()["copied_waits"] == 1
     simulated = wk.simulate(log, "easy").trace()
     assert wk.metrics_of_logs([simulated]).to_dict()["copied_waits"] == 0
+
+
+def test_folders_are_samples_and_logs_with_the_same_name_are_pairs(tmp_path, capsys):
+    logs = [busy_log(seed) for seed in range(3)]
+    waits = {}
+    for name in ("fcfs", "easy"):
+        (tmp_path / name).mkdir()
+        for i, log in enumerate(logs):
+            schedule = wk.simulate(log, name, procs=8, engine="python")
+            waits.setdefault(name, []).append(schedule.metrics["mean_wait"])
+            wk.write_swf(schedule.trace(), tmp_path / name / f"{i}.swf")
+    folders = [str(tmp_path / name) for name in waits]
+    assert run_command("metrics", *folders, "--json", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    means = [row for row in found["summary"] if row["metric"] == "mean_wait"]
+    assert [row["sample"] for row in means] == folders
+    for row, values in zip(means, waits.values(), strict=True):
+        assert (row["logs"], row["mean"]) == (3, pytest.approx(np.mean(values)))
+    (row,) = (row for row in found["differences"] if row["metric"] == "mean_wait")
+    differences = np.subtract(waits["easy"], waits["fcfs"])
+    assert (row["sample"], row["pairs"]) == (folders[1], 3)
+    assert [row[x] for x in ("difference", "low", "high")] == pytest.approx(
+        wk.mean_interval(differences)
+    )
+    assert run_command("metrics", *folders) == 0
+    shown = capsys.readouterr().out
+    assert f"{folders[1]} less {folders[0]}: 3 pairs of logs with the same name" in shown
+    assert run_command("metrics", f"{folders[0]}/0.swf", f"{folders[1]}/1.swf") == 0
+    shown = capsys.readouterr().out
+    assert "fcfs: 1 log\n" in shown
+    assert "easy and fcfs: no two logs have the same name, so no differences" in shown

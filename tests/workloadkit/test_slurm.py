@@ -765,7 +765,7 @@ def test_hours_before_the_window_are_those_until_it_opens():
     """A job on 10 processors from 2 h before the midnight at which the window opens."""
     before = {"JobID": "6", "Submit": "2024-04-30T20:00:00", "Start": "2024-04-30T22:00:00"}
     before |= {"End": "2024-05-01T09:00:00", "ElapsedRaw": "39600", "AllocCPUS": "10"}
-    kind = "began before the export (sacct -S): 20 CPU-hours before it count in totals only"
+    kind = "began before the export (sacct -S): 20 processor-hours before it count in totals only"
     assert noted(read_rows(before, {}))[kind] == 1
 
 
@@ -783,7 +783,7 @@ def test_what_was_moved_to_the_edges_of_the_window_is_marked():
     trace = read_rows(*rows)
     assert sidecar(trace, "cut") == ["begin"] * 3 + ["both", "end", "end", ""]
     (kind,) = (kind for kind in noted(trace) if kind.startswith("cut at an end of the export"))
-    hours = float(kind.removesuffix(" CPU-hours in it count").rpartition(" ")[2])
+    hours = float(kind.removesuffix(" processor-hours in it count").rpartition(" ")[2])
     own = trace.column("run") * trace.used_procs / 3600
     assert (noted(trace)[kind], hours) == (6, round(own[:6].sum()))
 

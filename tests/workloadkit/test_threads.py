@@ -87,7 +87,7 @@ def test_hours_are_divided_by_the_threads_of_a_core():
     section = next(
         s for s in characterize(unknown, profile="operations").sections if s.name == "usage"
     )
-    assert section.finding.startswith("30 jobs used 1,920 CPU-hours.")
+    assert section.finding.startswith("30 jobs used 1,920 processor-hours.")
     assert any("cores, or hardware threads" in note for note in section.notes)
 
 
@@ -111,7 +111,7 @@ def test_partitions_and_node_lists_determine_the_nodes():
 def test_one_job_on_unknown_nodes_leaves_all_in_cpu_hours(nodes):
     log = site(MIXED, ["p", "all"], node_lists=["n1", nodes])
     assert threads_of_jobs(log) is None
-    assert hours_unit(log) == "CPU-hours"
+    assert hours_unit(log) == "processor-hours"
     assert accounted_jobs(log)["core_hours"].tolist() == [64, 64]
     assert threads_of_jobs(log.where("job=1")).tolist() == [2]
 
@@ -135,7 +135,7 @@ def test_a_site_with_two_threads_a_core(tmp_path, capsys):
     (tmp_path / "slurm.txt").write_text("\n".join([names, *rows, ""]))
     (tmp_path / "slurm.conf").write_text(THREADS)
     for more, hours in (
-        ((), "1,920 CPU-hours"),
+        ((), "1,920 processor-hours"),
         (("--slurm-conf", tmp_path / "slurm.conf"), "960 core-hours"),
     ):
         log, report = tmp_path / f"{len(more)}.swf", tmp_path / f"{len(more)}.json"

@@ -88,7 +88,7 @@ def _lines(found: "DescribedJob") -> Iterator[str]:
         yield _line("waited", duration(found.start - found.submit))
         yield _line("started", found.dates.get("start", f"{number(found.start)} s"))
     if "run" in known and "procs" in known:
-        work = f"{number(known['run'] * found.procs / 3600)} proc. hours"
+        work = f"{number(known['run'] * found.procs / 3600)} processor-hours"
         yield _line("ran", f"{duration(known['run'])} on {count(found.procs)} processors: {work}")
     if ended := known.get("state", known.get("status")):
         yield _line("ended", printable(str(ended), 40))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,10 +20,13 @@ from workloadkit.cli.common import (
 from workloadkit.errors import ParameterError, WorkloadError, plural
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit.experiments.intervals import LogMetrics
 
 EXAMPLES = """
 workloadkit metrics simulated
+workloadkit metrics easy conservative
 workloadkit metrics a.swf.gz b.swf.gz -o metrics.csv
 """
 
@@ -55,19 +58,73 @@ def metrics(
     """Measure how the jobs of several logs were served.
 
     Shows mean, 95 % interval and spread of each metric over the logs, such as those that resample
-    and simulate wrote, unless the table or the JSON goes to stdout.
+    and simulate wrote, unless the table or the JSON goes to stdout. Each folder is a sample of its
+    own, and so are the logs of each scheduler, if they record it. Samples are compared with the
+    first one by the differences of logs with the same name.
     """
     from workloadkit.experiments.intervals import metrics_of_logs
 
     check_outputs(table=output, json=json, inputs=logs)
-    paths = [file for path in logs for file in _logs_in(path)]
-    found = metrics_of_logs((load(path, strict=strict) for path in paths), procs=procs)
+    samples: dict[str, LogMetrics] = {}
+    for name, paths in _groups(logs).items():
+        found = metrics_of_logs((load(path, strict=strict) for path in paths), procs=procs)
+        samples |= _named(name, found.by_scheduler())
+    first = next(iter(samples))
+    differences = {
+        name: sample.differences_from(samples[first])
+        for name, sample in samples.items()
+        if name != first
+    }
     if output:
-        write(output, found.logs.to_csv(index=False))
+        write(output, _joined({name: x.logs for name, x in samples.items()}).to_csv(index=False))
     if json:
-        write_json(json, found.to_dict())
+        write_json(json, _as_json(samples, differences))
     if not any(str(target) == "-" for target in (output, json)):
-        typer.echo(_as_text(found))
+        typer.echo("\n\n".join(_texts(samples, differences, first)))
+
+
+def _groups(paths: list[Path]) -> dict[str, list[Path]]:
+    """Return the logs of each folder, and those that are named one by one."""
+    groups: dict[str, list[Path]] = {}
+    for path in paths:
+        found = _logs_in(path)
+        groups.setdefault("" if found == [path] else str(path), []).extend(found)
+    return groups
+
+
+def _named(group: str, by_scheduler: "dict[str, LogMetrics]") -> "dict[str, LogMetrics]":
+    """Name the samples of a group: by the folder, and by the scheduler if there are several."""
+    if group and len(by_scheduler) == 1:
+        return {group: sample for sample in by_scheduler.values()}
+    return {
+        ", ".join(filter(None, (group, scheduler or "not simulated"))): sample
+        for scheduler, sample in by_scheduler.items()
+    }
+
+
+def _joined(tables: "dict[str, pd.DataFrame]") -> "pd.DataFrame":
+    """Join tables of samples; the first column names the sample."""
+    import pandas as pd
+
+    joined: pd.DataFrame = pd.concat(tables, names=["sample"]).reset_index("sample")
+    return joined
+
+
+def _as_json(
+    samples: "dict[str, LogMetrics]", differences: "dict[str, pd.DataFrame]"
+) -> dict[str, Any]:
+    from workloadkit import __version__
+    from workloadkit.provenance import plain
+
+    tables = {
+        "summary": {name: sample.summary for name, sample in samples.items()},
+        "differences": differences,
+        "logs": {name: sample.logs for name, sample in samples.items()},
+    }
+    written = {k: _joined(each).to_dict("records") if each else [] for k, each in tables.items()}
+    copied = sum(sample.copied_waits for sample in samples.values())
+    made = {"provenance": {"workloadkit": __version__}, "copied_waits": copied}
+    return made | plain(written)
 
 
 def _logs_in(path: Path) -> list[Path]:
@@ -94,15 +151,40 @@ def _is_log(file: Path) -> bool:
     return False
 
 
-def _as_text(found: "LogMetrics") -> str:
-    rows = [("metric", "mean", "95 % interval", "sd")]
-    return f"{plural(len(found.logs), 'log')}\n" + aligned([*rows, *_rows(found)], words=(0,))
+def _texts(
+    samples: "dict[str, LogMetrics]", differences: "dict[str, pd.DataFrame]", first: str
+) -> Iterator[str]:
+    """Yield the table of each sample, and those of the differences from the first."""
+    for name, sample in samples.items():
+        head = f"{name}: " if len(samples) > 1 else ""
+        rows = [("metric", "mean", "95 % interval", "sd"), *_rows(sample.summary)]
+        yield f"{head}{plural(len(sample.logs), 'log')}\n{aligned(rows, words=(0,))}"
+    for name, table in differences.items():
+        if len(table):
+            pairs = plural(int(table["pairs"].max()), "pair")
+            rows = [("metric", "difference", "95 % interval"), *_differences(table)]
+            yield f"{name} less {first}: {pairs} of logs with the same name\n" + aligned(
+                rows, words=(0,)
+            )
+        else:
+            yield f"{name} and {first}: no two logs have the same name, so no differences"
 
 
-def _rows(found: "LogMetrics") -> Iterator[tuple[str, ...]]:
+def _differences(table: "pd.DataFrame") -> Iterator[tuple[str, ...]]:
     from workloadkit.analysis.formats import metric, metric_title
 
-    for row in found.summary.to_dict("records"):
+    for row in table.to_dict("records"):
+        name = row["metric"]
+        if name in _SHOWN:
+            mean, low, high = (metric(name, row[x]) for x in ("difference", "low", "high"))
+            interval = f"[{low}, {high}]" if row["pairs"] > 1 else ""
+            yield metric_title(name), mean, interval
+
+
+def _rows(summary: "pd.DataFrame") -> Iterator[tuple[str, ...]]:
+    from workloadkit.analysis.formats import metric, metric_title
+
+    for row in summary.to_dict("records"):
         name = row["metric"]
         if name in _SHOWN:
             mean, low, high, spread = (metric(name, row[x]) for x in ("mean", "low", "high", "sd"))

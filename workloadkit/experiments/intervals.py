@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural
 from workloadkit.provenance import operations, plain
 from workloadkit.simulation.schedule.calibration import measured
+from workloadkit.simulation.schedule.notes import scheduler_of
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
@@ -195,8 +196,9 @@ class LogMetrics(Displayed):
     Parameters
     ----------
     logs : DataFrame
-        A row for each log: its name and identity, its jobs, and its metrics by the names of
-        `Schedule.describe`, NaN where they are unknown. Times in seconds.
+        A row for each log: its name and identity, the `scheduler` that its header records (empty
+        if none), its jobs, and its metrics by the names of `Schedule.describe`, NaN where they are
+        unknown. Times in seconds.
     copied_waits : int
         Number of logs that were resampled, but not simulated: their waits are those of the record.
     """
@@ -214,7 +216,7 @@ class LogMetrics(Displayed):
         import pandas as pd
 
         rows = []
-        for name in self.logs.columns.drop(["log", "identity"]):
+        for name in self.logs.columns.drop(["log", "identity", "scheduler"]):
             values = self.logs[name].to_numpy(np.float64)
             values = values[np.isfinite(values)]
             if values.size:
@@ -223,6 +225,47 @@ class LogMetrics(Displayed):
                 rows.append((name, values.size, *interval, spread, values.min(), values.max()))
         columns = ["metric", "logs", "mean", "low", "high", "sd", "min", "max"]
         return pd.DataFrame(rows, columns=columns)
+
+    def by_scheduler(self) -> dict[str, "LogMetrics"]:
+        """Return the logs of each recorded scheduler, as a sample of their own."""
+        groups = self.logs.groupby("scheduler", sort=False)
+        return {str(name): replace(self, logs=logs) for name, logs in groups}
+
+    def differences_from(self, baseline: "LogMetrics") -> "pd.DataFrame":
+        """Compare with another sample, such as the same logs under another scheduler.
+
+        Parameters
+        ----------
+        baseline : LogMetrics
+            Its logs and these are paired by name.
+
+        Returns
+        -------
+        DataFrame
+            A row for each metric that both have of some pair: `metric`; `pairs`; the mean
+            `difference` with its 95 % interval, `low` and `high`. Without pairs, no rows.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> logs = {"log": ["1.swf", "2.swf"], "identity": "", "scheduler": "easy"}
+        >>> easy = LogMetrics(pd.DataFrame(logs | {"mean_wait": [50.0, 90.0]}))
+        >>> fcfs = LogMetrics(pd.DataFrame(logs | {"mean_wait": [70.0, 112.0]}))
+        >>> fcfs.differences_from(easy)[["metric", "pairs", "difference"]]
+              metric  pairs  difference
+        0  mean_wait      2        21.0
+        """
+        import pandas as pd
+
+        pairs = self.logs.merge(baseline.logs, on="log", suffixes=("", " of the baseline"))
+        rows = []
+        for name in self.logs.columns.drop(["log", "identity", "scheduler"]):
+            if name in baseline.logs:
+                values = (pairs[name] - pairs[f"{name} of the baseline"]).to_numpy(np.float64)
+                values = values[np.isfinite(values)]
+                if values.size:
+                    rows.append((name, values.size, *mean_interval(values)))
+        return pd.DataFrame(rows, columns=["metric", "pairs", "difference", "low", "high"])
 
     def _table(self) -> "pd.DataFrame":
         return self.summary
@@ -273,7 +316,7 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
             raise ParameterError(
                 f"{log.name}: the size of the machine is unknown: give it with", "procs"
             )
-        about = {"log": log.name, "identity": log.identity}
+        about = {"log": log.name, "identity": log.identity, "scheduler": scheduler_of(log)}
         rows.append({**about, **measured(log, np.flatnonzero(log.ran), machine)})
         made = operations(log.header)
         copied += "resampled" in made and made[-1] != "simulated"

@@ -84,7 +84,7 @@ def _note_cut(table: pd.DataFrame, cut: NDArray[np.object_], records: Records) -
     moved = (cut == "end") | (at_begin & ~whole) | (cut == "both")
 
     def hours(seconds: NDArray[np.float64], which: NDArray[np.bool_]) -> str:
-        return f"{np.nansum((seconds * procs)[which]) / 3600:,.0f} CPU-hours"
+        return f"{np.nansum((seconds * procs)[which]) / 3600:,.0f} processor-hours"
 
     outside = hours(np.minimum(before, run), whole)
     for kind, which in (

@@ -96,6 +96,11 @@ def users_react(schedule: Schedule | Trace) -> bool:
     return _last_simulation(schedule.header.get_all("Note")).get("users", "open") != "open"
 
 
+def scheduler_of(trace: Trace) -> str:
+    """Return the scheduler that a simulated log records; empty if none."""
+    return str(_last_simulation(trace.header.get_all("Note")).get("scheduler", ""))
+
+
 def planned_from_0_s(schedule: Schedule | Trace) -> bool:
     """Whether a schedule of whole numbers records that estimates were not raised to 1 s."""
     if isinstance(schedule, Schedule):
