@@ -85,8 +85,8 @@ PROCESSOR_HOURS, CORE_HOURS = "processor-hours", "core-hours"
 def hours_unit(trace: Trace) -> str:
     """Return what processors × hours of a log are: core-hours if its machine states the cores.
 
-    Processors that may be hardware threads give processor-hours. A log seen in another unit has hours of
-    that.
+    Processors that may be hardware threads give processor-hours. A log seen in another unit has
+    hours of that.
     """
     if trace.counting is not None:
         return f"{words_of(trace).hours}s"

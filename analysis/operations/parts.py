@@ -224,8 +224,8 @@ RULES = {
         "GPU-hours without a result",
         0.1,
         0.25,
-        "The thresholds are those of work on processors. A GPU costs as much as tens of cores, so its "
-        "hours are judged separately.",
+        "The thresholds are those of work on processors. A GPU costs as much as tens of cores, so "
+        "its hours are judged separately.",
         share,
     ),
     "requeued_core_hours": Rule(

@@ -241,7 +241,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None =
         if sweep.table["runs"].min() > 1:
             ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
     by_users = sweep.load_by == "users"
-    ax.set_xlabel("factor on the number of users" if by_users else "offered load")
+    ax.set_xlabel(sweep.load_title)
     title = "runs that saturate" if metric == _SATURATED else metric_title(metric)
     ax.set_ylabel(title + (" [h]" if is_time(metric) else ""))
     loads = ascending["load"].unique()

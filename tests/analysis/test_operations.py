@@ -94,7 +94,9 @@ def test_cancelled_hours_and_hours_outside_the_window_are_named():
     jobs = [(i * 3600, 0, 0, 3600, 1) for i in range(200)] + [(199 * 3600, 0, 0, 3_600_000, 1)]
     log = site(jobs, state=["FAILED", "CANCELLED"] * 100 + ["COMPLETED"])
     effect = by_name(failures.section(log).findings)["lost_core_hours"].effect
-    assert "8.3 % of the processor-hours ended without a result: 100 of 1,200 (100 failed). " in effect
+    assert (
+        "8.3 % of the processor-hours ended without a result: 100 of 1,200 (100 failed). " in effect
+    )
     assert "With 100 cancelled: 200 (17 %)." in effect
     assert "83 % of all processor-hours lie outside the log's window, which is estimated;" in effect
     assert effect.endswith("most of them are of 1 job.")
@@ -530,7 +532,9 @@ def test_figures_of_years_have_weeks():
     (ended,) = failures.section(log).figures
     assert len(ended.data) == 115
     assert ended.data["without a result"].sum() == 799  # the last ends outside the window
-    assert ended.caption.startswith("processor-hours of the jobs that ended in each week of the window")
+    assert ended.caption.startswith(
+        "processor-hours of the jobs that ended in each week of the window"
+    )
 
 
 def test_every_table_of_the_page_is_a_file(accounted, tmp_path):

@@ -56,7 +56,9 @@ def test_hours_are_those_of_all_attempts(log):
 def test_one_finding_is_on_requeued_attempts(log):
     (finding,) = (f for f in failures_section(log).findings if f.name == "requeued_core_hours")
     assert finding.value == pytest.approx(1320 / 1652)
-    assert finding.effect.startswith("Requeued attempts used 80 % of the processor-hours: 1,000 lost to")
+    assert finding.effect.startswith(
+        "Requeued attempts used 80 % of the processor-hours: 1,000 lost to"
+    )
 
 
 def test_waits_are_those_of_the_attempt_that_ended(log):

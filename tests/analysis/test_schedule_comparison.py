@@ -612,7 +612,7 @@ def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
     runs = pd.DataFrame(runs).assign(scheduler="easy", run=[0, 1] * 2, saturated=False)
     swept = SweepResults(runs, ("mean_wait",), 0.95, {}, size=4, load_by="users")
     analysis.schedules.plot_sweep(swept, ax=ax)
-    assert ax.get_xlabel() == "factor on the number of users"
+    assert ax.get_xlabel() == "users factor"
     assert ax.xaxis.get_major_formatter()(1.5) == "1.5"
     (band,) = ax.collections
     ends = band.get_paths()[0].get_extents().intervaly

@@ -16,6 +16,7 @@ from workloadkit.cli import resample
 from workloadkit.clock import WEEK
 from workloadkit.io.unfinished_files import locked
 from workloadkit.resample import files
+from workloadkit.resample.files import measure_size
 from workloadkit.resample.runs import own_seed
 
 
@@ -46,9 +47,21 @@ def test_the_new_log_goes_to_stdout(run, log, tmp_path):
     assert out == (tmp_path / "new.swf").read_text()
     first, head, *sizes, expected = err.splitlines()
     assert first == "jobs 45, users 3, seed 3"
-    assert head.split() == ["source", "made", "range", "ratio"]
+    assert head.split() == ["source", "made", "range", "ratio", "std.", "error"]
     assert [line.split()[:3] for line in sizes] == [["jobs", "44", "45"], ["users", "3", "3"]]
     assert expected.startswith("users expected: 3 (1 long-term, 2 temporary); ")
+
+
+def test_many_logs_have_a_standard_error_and_advice_on_the_load(run, tmp_path):
+    code, _, err = run("-o", tmp_path / "many", "--count", 12, "--load", 1.5, "--seed", 1)
+    assert code == 0
+    loads = [measure_size(read(path))["offered load"] for path in sorted(tmp_path.glob("many/*"))]
+    ratios = np.array(loads) / measure_size(wk.load_sample())["offered load"]
+    error = ratios.std(ddof=1) / 12**0.5
+    (line,) = (line for line in err.splitlines() if line.startswith("offered load"))
+    assert line.split()[-2:] == [f"{ratios.mean():.3g}", f"{error:.2g}"]
+    advice = f"for 1.5 times the offered load of the source: --load {1.5**2 / ratios.mean():.3g};"
+    assert (advice in err) == (abs(ratios.mean() - 1.5) > 2 * error)
 
 
 def test_the_seed_that_was_drawn_makes_the_same_bytes(run, log, tmp_path):

@@ -252,7 +252,7 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
     assert all(line.rstrip().endswith("]") for line in lines[3:])
     assert "--seed makes no difference" not in err
     text = (tmp_path / "a.svg").read_text()
-    assert "factor on the number of users" in text
+    assert "users factor" in text
     parameters = json.loads((tmp_path / "a.json").read_text())["provenance"]["parameters"]
     assert parameters["weeks"] == 9
 

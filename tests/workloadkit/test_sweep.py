@@ -83,6 +83,28 @@ def test_several_runs_have_intervals_and_record_their_seed(run, log):
     assert easy["mean_slowdown_difference"].to_numpy() == pytest.approx(means)
 
 
+def test_the_value_of_the_log_itself_is_next_to_the_interval(run, log):
+    options = {"loads": [0.4, 0.9], "metrics": ["mean_wait"]}
+    alone = wk.sweep(wk.read_swf(log), **options).table["mean_wait"]
+    found = wk.sweep(wk.read_swf(log), **options, runs=3, rng=5)
+    assert found.table["mean_wait_of_log"].tolist() == alone.tolist()
+    compared = found.compare("mean_wait", "fcfs")
+    differences = alone[1::2].to_numpy() - alone[::2].to_numpy()
+    assert compared["difference_of_log"].tolist() == differences.tolist()
+    assert "mean_wait_difference_of_log" in found.to_csv()
+    tables = [(found.table, "mean_wait"), (compared, "difference")]
+    outside = sum(
+        int((~table[f"{x}_of_log"].between(table[f"{x}_low"], table[f"{x}_high"])).sum())
+        for table, x in tables
+    )
+    loads = ("--load", 0.4, "--load", 0.9)
+    code, out, _ = run(log, *loads, "--runs", 3, "--seed", 5, "--metric", "mean_wait")
+    rows = [line.split()[:2] for line in out.splitlines()]
+    assert (code, rows.count(["the", "log"])) == (0, 4 + 2)
+    assert (f"the log: outside {outside} of 6 intervals" in out) == bool(outside)
+    assert "of_log" not in wk.sweep(wk.read_swf(log), **options).to_csv()
+
+
 def test_a_seed_without_effect_on_a_single_run_is_warned_of(run, log):
     options = (log, "--load", 0.5, "--scheduler", "fcfs", "--metric", "mean_wait")
     code, out, err = run(*options, "--seed", 5)
@@ -112,6 +134,7 @@ def test_on_a_narrow_terminal_there_is_a_table_for_each_metric(run, log, monkeyp
     heads = [line.split() for line in lines if "scheduler" in line]
     assert heads[:3] == [["load", "scheduler", *metric.split("_")] for metric in metrics]
     assert len(heads) == 3 + 2 * 3  # differences and ratios
+    assert sum(line.split()[:2] == ["the", "log"] for line in lines) == 3 * 2 * 2 + 2 * 3 * 2
     rows = [line for line in lines if line.split()[:1] in (["0.4"], ["0.5"])]
     assert len(rows) == 3 * 2 * 2 + 2 * 3 * 2
     assert all(line.rstrip().endswith("]") for line in rows)  # no row is broken
@@ -186,7 +209,7 @@ def test_the_defaults_are_two_schedulers_and_five_loads(run):
         [
             "no TRACE given: using the built-in sample",
             "warning: 1 of 10 simulations saturate; their metrics grow with the length of the "
-            "run: 1 at load 0.9 under fcfs",
+            "run: 1 at offered load 0.9 under fcfs",
         ],
     )
     table = pd.DataFrame(json.loads(out)["table"])
@@ -301,7 +324,7 @@ def test_waits_of_resampled_users_far_from_the_log_are_warned_of(capsys):
         table = pd.DataFrame(rows | {"mean_wait": [wait, wait]})
         made = {"parameters": {"load_by": load_by, **parameters}}
         own = [{"log": "x.swf", "reading": "", "scheduler": "easy", "simulated_mean_wait": 100.0}]
-        results = SweepResults(table, ("mean_wait",), 0.95, made, 2, calibration=own)
+        results = SweepResults(table, ("mean_wait",), 0.95, made, 2, load_by, calibration=own)
         warn_of_resampled_waits(results)
         return capsys.readouterr().err
 

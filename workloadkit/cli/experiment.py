@@ -17,9 +17,9 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.options import HelpAllOption, add_command
 from workloadkit.cli.output import (
+    MEANS,
     note,
-    print_comparison,
-    print_results,
+    print_all,
     progress,
     report_precision,
     warn_of_calibration,
@@ -187,7 +187,7 @@ def _report(
         from workloadkit import analysis
         from workloadkit.display import unit_of
 
-        tables = {"Means of the runs, with intervals; times in seconds.": results.table}
+        tables = {MEANS: results.table}
         for name in results.metrics if baseline is not None else ():
             unit = f" [{unit_of(name)}]" if unit_of(name) else ""
             title_of = f"{name.replace('_', ' ')}{unit}: difference from {baseline}, run by run."
@@ -203,9 +203,7 @@ def _report(
             data["comparison"] = {n: plain(x.to_dict("records")) for n, x in compared.items()}
         write_json(json, data)
     if has_runs and str(json) != "-":
-        print_results(results)
-        if baseline is not None:
-            print_comparison(results, baseline)
+        print_all(results, baseline)
 
 
 add_command(app, run, RUN_EXAMPLES, ("experiment-files", "custom"), whole_logs=True)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from textwrap import fill
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _MINUTE = 60.0  # [s]
+_WIDTH = 80
 
 _is_quiet = False
 _is_verbose = False
@@ -169,6 +171,21 @@ def _clock(seconds: float | None) -> str:
 
 # The tables of sweeps and experiments on a terminal.
 
+#: The row of the log itself, below that of the means over its redrawn weeks.
+OF_LOG = "the log"
+
+#: Why the log itself may lie outside an interval.
+_WHY = (
+    "They are of means over redrawn weeks; a single workload varies more, and its weeks follow "
+    "each other in its own order: see docs/explanation/resampling.md"
+)
+
+#: What the table of a page shows.
+MEANS = (
+    "Means of the runs, with intervals; times in seconds. The log itself (of_log) is a single "
+    "workload, which varies more than a mean and may lie outside its interval."
+)
+
 #: How a measure is written, and its name in the table.
 Column = tuple[Callable[[float], str], str]
 
@@ -191,11 +208,11 @@ def warn_of_resampled_waits(results: "Results") -> None:
     from workloadkit.analysis.formats import duration, number
     from workloadkit.simulation.schedule.calibration import MUCH
 
-    of_sweep, of_grid = (results.provenance.get(name, {}) for name in ("parameters", "common"))
-    if "users" not in (of_sweep.get("load_by"), of_grid.get("load_by")):
+    if results.load_title != "users factor":
         return
     table = results.table
-    if "mean_wait" not in results.metrics or "users" in of_sweep:  # who react
+    reacting = "users" in results.provenance.get("parameters", {})
+    if "mean_wait" not in results.metrics or reacting:
         return
     for one in results.calibration:
         alone = one["simulated_mean_wait"]
@@ -231,12 +248,32 @@ def report_precision(
         )
 
 
+def print_all(results: "Results", baseline: str | None) -> None:
+    """Print the means, the differences from a baseline, and whether the log itself is outside."""
+    print_results(results)
+    tables = [(results.table, name) for name in results.metrics]
+    if baseline is not None:
+        print_comparison(results, baseline)
+        tables += [(results.compare(name, baseline), "difference") for name in results.metrics]
+    if not results.of_log:
+        return
+    rows = [(row, name) for table, name in tables for row in table.to_dict("records")]
+    outside = [
+        not row[f"{name}_low"] <= row[f"{name}_of_log"] <= row[f"{name}_high"]
+        for row, name in rows
+        if not math.isnan(row[f"{name}_of_log"]) and not math.isnan(row[f"{name}_low"])
+    ]
+    if any(outside):
+        where = f"the log: outside {sum(outside):,} of {len(outside):,} intervals."
+        typer.echo(fill(f"{where} {_WHY}", _WIDTH))
+
+
 def print_results(results: "Results") -> None:
     """Print the means."""
     from workloadkit.analysis.formats import metric, metric_title
 
     columns = {metric_title(name): (partial(metric, name), name) for name in results.metrics}
-    _print(results.table, results.axes, columns)
+    _print(results.table, results, columns)
 
 
 def print_comparison(results: "Results", baseline: str) -> None:
@@ -247,13 +284,15 @@ def print_comparison(results: "Results", baseline: str) -> None:
         difference = f"{metric_title(name)}, difference from {baseline}"
         columns: dict[str, Column] = {difference: (partial(metric, name), "difference")}
         columns["ratio"] = (number, "ratio")
-        _print(results.compare(name, baseline), results.axes, columns)
+        _print(results.compare(name, baseline), results, columns)
 
 
-def _print(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> None:
+def _print(table: "pd.DataFrame", results: "Results", columns: Mapping[str, Column]) -> None:
     """Print the table of each log, users and reading, with a heading if there are several."""
-    shown = ["load", "scheduler"] if table["load"].notna().any() else ["scheduler"]
-    outer = [axis for axis in axes if axis not in ("load", "scheduler")]
+    load = results.load_title.removeprefix("offered ")
+    table = table.rename(columns={"load": load})
+    shown = [load, "scheduler"] if table[load].notna().any() else ["scheduler"]
+    outer = [axis for axis in results.axes if axis not in ("load", "scheduler")]
     several = [axis for axis in outer if table[axis].nunique() > 1]
     if not several:
         _print_one(table, shown, columns)
@@ -288,7 +327,9 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
 
     laid_out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for axis in axes:
-        laid_out.add_column(axis, justify="right" if axis == "load" else "left", overflow="fold")
+        laid_out.add_column(
+            axis, justify="left" if axis == "scheduler" else "right", overflow="fold"
+        )
     saturates = bool((table["saturated"] > 0).any())
     if saturates:
         laid_out.add_column("runs")
@@ -303,6 +344,9 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
         if saturated:
             cells = (_interval(write, f"{name}_others", row) for write, name in columns.values())
             laid_out.add_row(*places, others, *cells)
+        if any(not math.isnan(row.get(f"{name}_of_log", math.nan)) for _, name in columns.values()):
+            cells = (write(row[f"{name}_of_log"]) for write, name in columns.values())
+            laid_out.add_row(*[""] * (len(axes) - 1), OF_LOG, *[""] * saturates, *cells)
     return laid_out
 
 

@@ -211,7 +211,8 @@ def _report_made(
     if not sizes:  # all were there
         return
     sources = [measure_size(log) for log in logs]
-    rows = [("", "source", "made", "range", "ratio")]
+    advice: list[str] = []
+    rows = [("", "source", "made", "range", "ratio", "std. error")]
     for name in sources[0]:
         write = number if name == "offered load" else count
         made = [size[name] for size in sizes]
@@ -219,8 +220,12 @@ def _report_made(
         mean = sum(made) / len(made)
         if mean == mean and source == source and source:
             several = f"{write(min(made))} to {write(max(made))}" if len(made) > 1 else ""
-            rows.append((name, write(source), write(mean), several, f"{mean / source:.2f}"))
-    for line in aligned(rows, words={0}).splitlines():
+            ratio, error = mean / source, _standard_error(made) / source
+            written = f"{error:.2g}" if len(made) > 1 else ""
+            rows.append((name, write(source), write(mean), several, f"{ratio:.3g}", written))
+            if name == "offered load":
+                advice = _advice(resampling, ratio, error)
+    for line in (*aligned(rows, words={0}).splitlines(), *advice):
         note(line)
     plan = resampling.plan
     long_term = sum(rate.long_term for rate in plan.rates)
@@ -229,6 +234,26 @@ def _report_made(
         f"users expected: {count(long_term + others)} ({count(long_term)} long-term, "
         f"{count(others)} temporary); temporary users near the ends of the log are not drawn"
     )
+
+
+def _standard_error(values: list[float]) -> float:
+    """Return the standard error of the mean of some values; NaN for a single one."""
+    from statistics import stdev
+
+    return stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
+
+
+def _advice(resampling: "Resampling", ratio: float, error: float) -> list[str]:
+    """Say which users factor gives as many times the offered load, if this one misses it."""
+    chosen, factor = resampling.settings, resampling.settings.load
+    others = (chosen.long_term_users, chosen.temporary_users, chosen.arrivals, chosen.procs)
+    by_factor = len(resampling.pools.logs) == 1 and others == (None,) * len(others)
+    if not by_factor or chosen.weights or chosen.rare or not abs(ratio - factor) > 2 * error:
+        return []
+    return [
+        f"for {factor:g} times the offered load of the source: --load {factor**2 / ratio:.3g}; "
+        "simulate --offered-load X sets that of each log"
+    ]
 
 
 def _write_mapped(write: "Mapped", i: int, path: str) -> dict[str, float]:

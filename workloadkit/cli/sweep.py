@@ -24,9 +24,9 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import (
+    MEANS,
     note,
-    print_comparison,
-    print_results,
+    print_all,
     progress,
     report_precision,
     warn_of_calibration,
@@ -179,9 +179,7 @@ def _show(sweep: "SweepResults") -> None:
     if "seed" in parameters:
         made += f", {plural(parameters['runs'], 'run')}, seed {parameters['seed']}"
     typer.echo(made)
-    print_results(sweep)
-    if sweep.baseline is not None:
-        print_comparison(sweep, sweep.baseline)
+    print_all(sweep, sweep.baseline)
     if parameters["runs"] == 1:
         typer.echo("one run, so no intervals; use --runs for more")
 
@@ -194,6 +192,6 @@ def _draw(sweep: "SweepResults", path: Path, name: str) -> None:
 
     size = (max(4 * len(sweep.metrics), 6), 4)
     plot = partial(analysis.schedules.plot_sweeps, sweep)
-    tables = {"Means of the runs, with intervals; times in seconds.": sweep.table}
+    tables = {MEANS: sweep.table}
     analysis.save_figure(plot, path, title=name, size=size, tables=tables)
     note(f"wrote {path}")

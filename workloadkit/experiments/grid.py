@@ -16,7 +16,7 @@ from workloadkit.simulation.schedule.notes import identity_of
 AXES = ("log", "users", "reading", "load", "run", "scheduler")
 
 #: Columns of the results next to those of the metrics.
-COLUMNS = (*AXES, "saturated", "runs", "calibration")
+COLUMNS = (*AXES, "saturated", "runs", "calibration", "of_log")
 
 #: Largest number of simulations of an experiment.
 MOST_SIMULATIONS = 10_000_000

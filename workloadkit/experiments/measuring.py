@@ -159,10 +159,14 @@ class Call(NamedTuple):
 
 
 def simulate_task(call: Call) -> list[dict[str, Any]]:
-    """Simulate one workload with all schedulers of a task; return a row for each."""
+    """Simulate one workload with all schedulers of a task; return a row for each.
+
+    If the runs draw weeks of a log, the rows of the first run also have its metrics `of_log`.
+    """
     source, schedulers, metrics, settings, task, calibrates = call
     workloads: Source = source.read() if isinstance(source, Mapped) else source
     log, others = workloads.log(task.load, task.run)  # type: ignore[arg-type]
+    itself = workloads.itself(task.load, task.run)  # type: ignore[arg-type]
     is_log = isinstance(workloads, StretchedLogs) and not workloads.redrawn
     rows: list[dict[str, Any]] = []
     for name, scheduler in schedulers.items():
@@ -172,9 +176,16 @@ def simulate_task(call: Call) -> list[dict[str, Any]]:
         known = schedule.calibration if is_log else {}
         if calibrates is not None and calibrates[1] == name:
             known = calibrate(calibrates[0], scheduler, settings)
-        row["calibration"] = known or None
-        rows.append(row | {name: measure(schedule, of, name) for name, of in metrics.items()})
+        row |= {"calibration": known or None, "of_log": None}
+        if itself is not None:
+            of_log = simulate(itself[0], scheduler, settings=settings, **itself[1])
+            row["of_log"] = _measured(of_log, metrics)
+        rows.append(row | _measured(schedule, metrics))
     return rows
+
+
+def _measured(schedule: Schedule, metrics: Mapping[str, str | Metric]) -> dict[str, float]:
+    return {name: measure(schedule, of, name) for name, of in metrics.items()}
 
 
 def without(task: GridTask, rows: Mapping[Cell, Any]) -> GridTask:

@@ -55,6 +55,9 @@ class Results(Displayed):
     calibration : list of dict, optional
         Whether simulations of the logs at their recorded times reproduce the recorded mean wait and
         utilization: `log`, `reading` and `scheduler`, and `Schedule.calibration`.
+    of_log : list of dict, optional
+        Metrics of the logs themselves, where runs draw weeks of them: the axes without the run, and
+        each metric. A log is one workload, so its values can lie outside the intervals of means.
     """
 
     runs: pd.DataFrame
@@ -63,11 +66,21 @@ class Results(Displayed):
     provenance: Mapping[str, Any]
     size: int
     calibration: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
+    of_log: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
 
     @property
     def axes(self) -> list[str]:
         """The axes by which the runs are grouped."""
         return [axis for axis in AXES if axis in self.runs and axis != "run"]
+
+    @property
+    def load_title(self) -> str:
+        """What the loads are: offered loads, or factors of the number of users."""
+        return self._title_of(self.provenance.get("common", {}).get("load_by"))
+
+    @staticmethod
+    def _title_of(load_by: str | None) -> str:
+        return "users factor" if load_by == "users" else "offered load"
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -75,8 +88,9 @@ class Results(Displayed):
 
         Columns: the axes; `runs`; for each metric its mean over all runs under its own name, and
         the ends of the mean's interval as `_low` and `_high`, NaN for a single run; the number of
-        `saturated` runs (NaN if all are too short to decide); and as `_others` the mean over the
-        runs that are not saturated, with its interval.
+        `saturated` runs (NaN if all are too short to decide); as `_others` the mean over the runs
+        that are not saturated, with its interval; and as `_of_log` the value of the log itself,
+        where runs draw weeks of it.
 
         Metrics of a saturated run grow with its length, so the two means are of different kinds:
         that of all runs depends on the length, that of the others is conditional.
@@ -88,8 +102,17 @@ class Results(Displayed):
             row |= self._means(runs)
             row["saturated"] = known.sum() if known.size else np.nan
             others = runs[runs["saturated"] != True]  # noqa: E712  # not None
-            rows.append(row | self._means(others, "_others"))
+            row |= self._means(others, "_others")
+            if self.of_log:
+                known_of = self._values_of_log.get(_key(place), {})
+                row |= {f"{name}_of_log": known_of.get(name, np.nan) for name in self.metrics}
+            rows.append(row)
         return pd.DataFrame(rows)
+
+    @cached_property
+    def _values_of_log(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """The metrics of the logs themselves, by the axes."""
+        return {_key([one[axis] for axis in self.axes]): one for one in self.of_log}
 
     def plot(self, ax: "Axes | None" = None, *, metric: str | None = None) -> "Axes":
         """Draw the means of a metric, with their intervals.
@@ -123,7 +146,7 @@ class Results(Displayed):
             low, mean, high = (rows[f"{metric}{end}"] / size for end in ("_low", "", "_high"))
             x = rows["load"] if "load" in varying else [name] * len(rows)
             ax.errorbar(x, mean, [mean - low, high - mean], marker="o", capsize=3, label=name)
-        ax.set_xlabel("load" if "load" in varying else ", ".join(by))
+        ax.set_xlabel(self.load_title if "load" in varying else ", ".join(by))
         ax.set_ylabel(metric.replace("_", " ") + (f" [{unit}]" if unit else ""))
         if "load" in varying:
             ax.legend()
@@ -168,7 +191,8 @@ class Results(Displayed):
             pairs; the mean `difference` from the baseline; the `ratio` to it, the geometric mean
             over the pairs, if all values are positive; each with the ends of its interval as `_low`
             and `_high`, NaN for a single pair; the number of `saturated` pairs, in which a run of
-            either saturates; and as `_others` the same of the pairs in which neither does.
+            either saturates; as `_others` the same of the pairs in which neither does; and as
+            `_of_log` difference and ratio in the log itself, where runs draw weeks of it.
 
         Raises
         ------
@@ -205,7 +229,16 @@ class Results(Displayed):
             row = {**dict(zip(self.axes, place, strict=True)), "runs": len(pair)}
             row |= self._differences(ours, its)
             row["saturated"] = int(saturated.sum())
-            rows.append(row | self._differences(ours[~saturated], its[~saturated], "_others"))
+            row |= self._differences(ours[~saturated], its[~saturated], "_others")
+            if self.of_log:
+                against_at = [baseline if a == axis else row[a] for a in self.axes]
+                one, other = (
+                    self._values_of_log.get(_key(at), {}).get(metric, np.nan)
+                    for at in (place, against_at)
+                )
+                row["difference_of_log"] = one - other
+                row["ratio_of_log"] = one / other if one > 0 and other > 0 else np.nan
+            rows.append(row)
         return pd.DataFrame(rows)
 
     def _differences(self, ours: NDArray, its: NDArray, suffix: str = "") -> dict[str, float]:
@@ -230,6 +263,11 @@ class Results(Displayed):
         return plain({**known, **tables, "provenance": self.provenance})
 
 
+def _key(place: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a place on the axes that can be looked up: no load is None, not NaN."""
+    return tuple(None if value != value else value for value in place)
+
+
 # Combine stored results.
 
 
@@ -244,8 +282,15 @@ def results_of(grid: Grid, rows: Mapping[Cell, Row], confidence: float) -> Resul
         for row in ordered
         if row["calibration"]
     ]
+    of_log = [
+        {name: row[name] for name in AXES if name != "run"} | row["of_log"]
+        for row in ordered
+        if row["of_log"]
+    ]
     return Results(
-        *(table, metrics, confidence, json.loads(grid.to_json()), grid.size), calibration=known
+        *(table, metrics, confidence, json.loads(grid.to_json()), grid.size),
+        calibration=known,
+        of_log=of_log,
     )
 
 

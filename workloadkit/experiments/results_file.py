@@ -93,6 +93,8 @@ def _fault(grid: Grid, row: Row, cell: Cell) -> str:
             return f"{axis} is {quoted(value)}"
     if (known := row["calibration"]) and not (known["missing"] and _is_complete(known)):
         return f"calibration is {quoted(known)}"
+    if (of_log := row["of_log"]) and None in of_log.values():
+        return f"of_log is {quoted(of_log)}"
     return next((f"no {x}" for x in grid.common["metrics"] if row[x] is None), "")
 
 
@@ -121,11 +123,15 @@ def _schema(grid: Grid) -> "pa.Schema":
 
     types = {"load": pa.float64(), "run": pa.int64()}
     columns = [(axis, types.get(axis, pa.string())) for axis in AXES]
-    metrics = ((name, pa.float64()) for name in grid.common["metrics"])
+    metrics = [(name, pa.float64()) for name in grid.common["metrics"]]
     missing = pa.list_(pa.field("element", pa.string()))
     numbers = ((name, pa.float64()) for name in COMPARED)
     calibration = pa.struct([("holds", pa.bool_()), *numbers, ("missing", missing)])
-    known = [("saturated", pa.bool_()), ("calibration", calibration)]
+    known = [
+        ("saturated", pa.bool_()),
+        ("calibration", calibration),
+        ("of_log", pa.struct(metrics)),
+    ]
     return pa.schema([*columns, *known, *metrics])
 
 

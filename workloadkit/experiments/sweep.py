@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.experiment import Experiment, Schedulers
@@ -58,6 +57,11 @@ class SweepResults(Results):
     """
 
     load_by: LoadBy = "arrivals"
+
+    @property
+    def load_title(self) -> str:
+        """What the loads are: offered loads, or factors of the number of users."""
+        return self._title_of(self.load_by)
 
     @property
     def baseline(self) -> str | None:
@@ -209,14 +213,16 @@ def sweep(
     metrics = identities(named_metrics(options.metrics))
     if isinstance(metrics, dict):
         parameters["metrics"] = metrics
-    _warn_of_saturation(runs)
     if options.runs > 1 or options.load_by == "users" or _any_draws(named):
         parameters["seed"] = results.provenance["common"]["seed"]
     made = provenance(trace, **parameters)
-    return SweepResults(
+    found = SweepResults(
         *(runs, results.metrics, options.confidence, made, results.size, options.load_by),
         calibration=results.calibration,
+        of_log=results.of_log,
     )
+    _warn_of_saturation(found)
+    return found
 
 
 def _size(trace: Trace, options: SweepSettings) -> dict[str, Any]:
@@ -228,12 +234,15 @@ def _size(trace: Trace, options: SweepSettings) -> dict[str, Any]:
     return {"procs": machine.procs, "machine": f"{machine.name} (sha256 {machine.digest})"}
 
 
-def _warn_of_saturation(runs: pd.DataFrame) -> None:
+def _warn_of_saturation(found: SweepResults) -> None:
     """Warn of saturated runs, with their loads."""
+    runs = found.runs
     saturated = runs[runs["saturated"] == True]  # noqa: E712  # excludes None
     if len(saturated):
         counts = saturated.groupby(["load", "scheduler"], sort=False).size()
-        where = (f"{n} at load {load:g} under {name}" for (load, name), n in counts.items())
+        where = (
+            f"{n} at {found.load_title} {load:g} under {name}" for (load, name), n in counts.items()
+        )
         warnings.warn(
             f"{len(saturated):,} of {plural(len(runs), 'simulation')} saturate; their metrics grow "
             f"with the length of the run: {', '.join(where)}",

@@ -154,6 +154,11 @@ class StretchedLogs(NamedTuple):
             trace = resample_weeks(trace, draw_weeks(trace, stream))
         return trace, {"offered_load": load, "rng": seed_of(stream)}
 
+    def itself(self, load: float | None, run: int) -> tuple[Trace, dict[str, Any]] | None:
+        """Return the log itself at a load, next to the first run if runs draw weeks of it."""
+        whole = self._replace(redrawn=False)
+        return whole.log(load, run) if self.redrawn and run == 0 else None
+
 
 class ResampledLogs(NamedTuple):
     """Logs with more or fewer users."""
@@ -174,6 +179,9 @@ class ResampledLogs(NamedTuple):
         """Return the log of a run, and the settings of its simulations."""
         trace = self.by_load[load].run_of(run, self.seed)
         return trace, {"uncounted": rare_users(trace), "rng": seed_of(stream_of(self.seed, run))}
+
+    def itself(self, load: float, run: int) -> None:
+        """Return no log: the resampled ones have other loads."""
 
 
 class DrawnPopulations(NamedTuple):
@@ -203,6 +211,9 @@ class DrawnPopulations(NamedTuple):
         """Return no log, since the users have their own, and the settings of the simulations."""
         rng = seed_of(stream_of(self.seed, run))
         return None, {"users": self.users, "population": self.by_load[load], "rng": rng}
+
+    def itself(self, load: float, run: int) -> None:
+        """Return no log: users who are drawn submit at other times."""
 
 
 Source = StretchedLogs | ResampledLogs | DrawnPopulations
