@@ -80,8 +80,8 @@ def test_failed_work_names_who_lost_it():
     assert found["lost_core_hours"].value == pytest.approx(100 / 236)
     assert found["lost_core_hours"].severity == "high"
     assert found["lost_core_hours"].effect == (
-        "42 % of the processor-hours ended without a result: 100 of 236 (80 failed, 20 timed out). With "
-        "20 cancelled: 120 (51 %). Of the lost processor-hours, account bio has 80 %."
+        "42 % of the processor-hours ended without a result: 100 of 236 (80 failed, 20 timed out). "
+        "With 20 cancelled: 120 (51 %). Of the lost processor-hours, account bio has 80 %."
     )
     assert found["cancelled_core_hours"].severity == "none"
     by_account = next(table for table in section.tables if table.name == "by_account")
@@ -263,7 +263,8 @@ def test_efficiency_of_what_was_measured():
     section = efficient.section(log)
     found = by_name(section.findings)
     assert found["cpu_idle"].effect.startswith(
-        "60 of 80 processor-hours had no CPU time. Of the idle processor-hours, account bio has all."
+        "60 of 80 processor-hours had no CPU time. Of the idle processor-hours, account bio has "
+        "all."
     )
     assert found["cpu_idle"].weight == 0.5  # of all processor-hours
     assert [found[name].severity for name in ("cpu_idle", "limit_use", "memory_use")] == [
@@ -533,7 +534,7 @@ def test_figures_of_years_have_weeks():
     assert len(ended.data) == 115
     assert ended.data["without a result"].sum() == 799  # the last ends outside the window
     assert ended.caption.startswith(
-        "processor-hours of the jobs that ended in each week of the window"
+        "Processor-hours of the jobs that ended in each week of the window"
     )
 
 

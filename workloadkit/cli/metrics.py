@@ -95,7 +95,7 @@ def _groups(paths: list[Path]) -> dict[str, list[Path]]:
 def _named(group: str, by_scheduler: "dict[str, LogMetrics]") -> "dict[str, LogMetrics]":
     """Name the samples of a group: by the folder, and by the scheduler if there are several."""
     if group and len(by_scheduler) == 1:
-        return {group: sample for sample in by_scheduler.values()}
+        return dict.fromkeys([group], *by_scheduler.values())
     return {
         ", ".join(filter(None, (group, scheduler or "not simulated"))): sample
         for scheduler, sample in by_scheduler.items()
