@@ -65,12 +65,19 @@ default_role = "code"  # what stands in single backticks
 
 
 def setup(app):
-    """Let a plural follow a name in backticks, as in `JobView`s."""
+    """Let a plural follow a name in backticks, as in `JobView`s; keep links to notebooks within.
+
+    In the files of the project, pages lead to its folder of notebooks.
+    """
+
+    def within(_app, _page, source):
+        source[0] = source[0].replace("](../../notebooks/", "](../tutorials/")
 
     def separate(_app, _what, _name, _object, _options, lines):
         lines[:] = [re.sub(r"(?<=\w)`s\b", r"`\\ s", line) for line in lines]
 
     app.connect("autodoc-process-docstring", separate)
+    app.connect("source-read", within)
 
 
 # -- The pages' looks ----------------------------------------------------------
