@@ -289,7 +289,7 @@ def test_the_finding_names_what_appeared_and_leaves_out_what_varies_between_days
     assert core_hours["low"] < 0 < core_hours["high"]
     finding = found.to_dict()["changes"]["finding"]
     assert "processor-hours per day" not in finding
-    assert "processor-hours of a job, mean from 0.339 to 0.678 (+100 %)" in finding
+    assert "Processor-hours of a job, mean from 0.339 to 0.678 (+100 %)" in finding
     assert "obs without a result from 0 % to 2.4 %" in finding  # a change of 2.4 points
 
 

@@ -179,7 +179,7 @@ def test_results_do_not_depend_on_the_executor(log):
 
 @pytest.mark.slow
 def test_there_is_a_mean_of_all_runs_and_one_of_those_not_saturated(log):
-    said = r"^\d+ of 24 simulations saturate; their metrics grow with .* run: \d+ at load .* un"
+    said = r"^\d+ of 24 simulations saturate; their metrics grow with .* run: \d+ at users factor .* un"
     with pytest.warns(WorkloadWarning, match=said):
         found = sweep(log, ["fcfs", "easy"], [1, 1.6, 4], load_by="users", runs=4, rng=6)
     for (load, name), runs in found.runs.groupby(["load", "scheduler"]):
@@ -247,7 +247,7 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
     assert code == 0
     lines = [line for line in out.splitlines() if line.strip()]
     assert lines[0] == "made.swf, 16 processors, 2 runs, seed 1"
-    assert lines[1].split() == ["load", "scheduler", "mean", "wait"]
+    assert lines[1].split() == ["users", "factor", "scheduler", "mean", "wait"]
     assert [float(line.split()[0]) for line in lines[3:]] == list(FACTORS)
     assert all(line.rstrip().endswith("]") for line in lines[3:])
     assert "--seed makes no difference" not in err
@@ -273,7 +273,7 @@ def test_the_command_shows_the_loads_at_which_runs_saturate(run, path):
     _, out, err = run("sweep", path, *options, *loads, "--runs", 6)
     assert "simulations saturate; their metrics grow with the length of the run: " in err
     lines = [line for line in out.splitlines() if line.strip()]
-    assert lines[1].split() == ["load", "scheduler", "runs", "mean", "wait"]
+    assert lines[1].split() == ["users", "factor", "scheduler", "runs", "mean", "wait"]
     rows = [line.split(maxsplit=2)[2].rstrip() for line in lines[3:8]]
     for row, pattern in zip(
         rows,
