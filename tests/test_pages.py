@@ -204,7 +204,10 @@ def test_links_within_the_project_lead_somewhere():
 def leads(page, link):
     """Whether there is a file; building the site makes others, which a reader of files lacks."""
     place = (page.parent / link).resolve()
-    made = {README.parent / "docs" / "reference" / "generated", README.parent / "docs" / "tutorials"}
+    made = {
+        README.parent / "docs" / "reference" / "generated",
+        README.parent / "docs" / "tutorials",
+    }
     return place.exists() and (place.suffix == ".md" or place.parent not in made)
 
 

@@ -73,6 +73,7 @@ def section(trace: Trace) -> Section:
     )
     if failed:
         finding = f"{of_jobs(failed, len(jobs))} had no result; {used[0].lower()}{used[1:]}"
+        finding += _with_stopped(executions["core_hours"], executions["outcome"], unit)
     elif requeued:
         finding = "No job ended without a result."
     else:
@@ -196,12 +197,7 @@ def _lost(
     total, lost = float(work.sum()), float(without.sum())
     part = lost / total if total > 0 else np.nan
     title = {"core": hours_unit(trace), "gpu": "GPU-hours"}[unit]
-    by_outcome = work.groupby(known["outcome"].astype(str)).sum()
-    parts, others = _parts(by_outcome, WITHOUT_RESULT), _parts(by_outcome, _STOPPED)
-    more = ""
-    if others:
-        both = float(by_outcome.reindex([*WITHOUT_RESULT, *_STOPPED]).sum())
-        more = f" With {others}: {hours(both)} ({share(both / total)})."
+    parts = _parts(work, known["outcome"], WITHOUT_RESULT)
     begin, until = trace.window.begin, trace.window.until
     outside = ""
     inside = known["end"].clip(upper=until) - known["start"].clip(lower=begin)
@@ -218,8 +214,9 @@ def _lost(
         f"lost_{unit}_hours",
         part,
         f"{share(part)} of the {title} ended without a result: {hours(lost)} of "
-        f"{hours(total)}{f' ({parts})' if parts else ''}.{more}"
-        f"{with_main(groups, f'lost {title}')}{outside}",
+        f"{hours(total)}{f' ({parts})' if parts else ''}."
+        f"{_with_stopped(work, known['outcome'], title)}{with_main(groups, f'lost {title}')}"
+        f"{outside}",
         _NAME,
         n=known.loc[work > 0, "row"].nunique(),
         weight=part,
@@ -228,9 +225,24 @@ def _lost(
     )
 
 
-def _parts(by_outcome: pd.Series, names: Sequence[str]) -> str:
+def _with_stopped(work: pd.Series, outcome: pd.Series, title: str) -> str:
+    """Return the hours without a result and those of jobs that were stopped, as one sum."""
+    stopped = _parts(work, outcome, _STOPPED)
+    both = float(work[outcome.isin([*WITHOUT_RESULT, *_STOPPED])].sum())
+    return (
+        f" With {stopped}: {hours(both)} {title} ({share(both / work.sum())})." if stopped else ""
+    )
+
+
+def _parts(work: pd.Series, outcome: pd.Series, names: Sequence[str]) -> str:
     """Return the hours of each of some outcomes, largest first."""
-    some = by_outcome.reindex(names).dropna().sort_values(ascending=False, kind="stable")
+    some = (
+        work.groupby(outcome.astype(str))
+        .sum()
+        .reindex(names)
+        .dropna()
+        .sort_values(ascending=False, kind="stable")
+    )
     return ", ".join(f"{hours(value)} {name}" for name, value in some.items() if value > 0)
 
 

@@ -81,7 +81,8 @@ def test_failed_work_names_who_lost_it():
     assert found["lost_core_hours"].severity == "high"
     assert found["lost_core_hours"].effect == (
         "42 % of the processor-hours ended without a result: 100 of 236 (80 failed, 20 timed out). "
-        "With 20 cancelled: 120 (51 %). Of the lost processor-hours, account bio has 80 %."
+        "With 20 cancelled: 120 processor-hours (51 %). Of the lost processor-hours, account bio "
+        "has 80 %."
     )
     assert found["cancelled_core_hours"].severity == "none"
     by_account = next(table for table in section.tables if table.name == "by_account")
@@ -97,7 +98,7 @@ def test_cancelled_hours_and_hours_outside_the_window_are_named():
     assert (
         "8.3 % of the processor-hours ended without a result: 100 of 1,200 (100 failed). " in effect
     )
-    assert "With 100 cancelled: 200 (17 %)." in effect
+    assert "With 100 cancelled: 200 processor-hours (17 %)." in effect
     assert "83 % of all processor-hours lie outside the log's window, which is estimated;" in effect
     assert effect.endswith("most of them are of 1 job.")
 
