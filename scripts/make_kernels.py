@@ -114,8 +114,7 @@ def check(log: Any, policy: str) -> None:
 
 def keep_bitcode() -> None:
     """Keep the compiler's intermediate code next to each file of the cache; compile at once."""
-    from workloadkit._kernels import object_code
-    from workloadkit.simulation import patience
+    from workloadkit._kernels import object_code, patience
 
     write = object_code._write
 

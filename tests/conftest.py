@@ -80,7 +80,7 @@ def one_process() -> Iterator[None]:
 def compiled_by_default() -> Iterator[None]:
     """Tests that compile compare the engines, also where the plain one would be sooner."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workloadkit.simulation.patience.PATIENCE", 0.0)
+        patch.setattr("workloadkit._kernels.patience.PATIENCE", 0.0)
         yield
 
 
@@ -88,7 +88,7 @@ def compiled_by_default() -> Iterator[None]:
 def no_notices() -> Iterator[None]:
     """What commands print does not depend on what was compiled before."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("_kernels.compile", "simulation.patience"):
+        for module in ("_kernels.compile", "_kernels.patience"):
             patch.setattr(f"workloadkit.{module}.notify", lambda line: None)
         yield
 

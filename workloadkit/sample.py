@@ -1,5 +1,6 @@
 """The built-in sample log, used by every command without a log."""
 
+from functools import cache
 from importlib.resources import as_file, files
 
 from workloadkit.io.swf import read_swf
@@ -32,4 +33,9 @@ def load_sample() -> Trace:
 
 def is_sample(trace: Trace) -> bool:
     """Whether a log is the built-in sample, as it was read."""
-    return trace.name == NAME and trace.digest == load_sample().digest
+    return trace.name == NAME and trace.digest == _digest()
+
+
+@cache
+def _digest() -> str:
+    return load_sample().digest

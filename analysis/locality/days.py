@@ -104,7 +104,7 @@ def daily_concentration(
     >>> daily_concentration(Trace.from_columns(log), "run", rng=1).days["concentration"].tolist()
     [1.0, 0.5]
     """
-    from workloadkit._kernels.statistics import largest_counts, shuffle_within
+    from workloadkit._kernels.statistics import largest_counts, shuffled_within
 
     check_shuffles(n_shuffles)
     seed = seed_of(rng)
@@ -114,7 +114,7 @@ def daily_concentration(
     means, mixed = np.empty(n_shuffles), code.copy()
     shuffled = concentration
     for i in range(n_shuffles):
-        shuffle_within(mixed, np.array([0, mixed.size]), generator)
+        mixed = shuffled_within(mixed, np.array([0, mixed.size]), generator)
         shuffled = largest_counts(mixed, day, jobs.size, N_BINS) / jobs
         means[i] = shuffled.mean()
     columns = {"jobs": jobs, "concentration": concentration, "shuffled": shuffled}

@@ -124,7 +124,7 @@ def shuffled_of(
     rng: np.random.Generator | int | None = None,
 ) -> ShuffledSimilarity:
     """Compute `shuffled_similarity` from extracted jobs."""
-    from workloadkit._kernels.statistics import shuffle_within
+    from workloadkit._kernels.statistics import shuffled_within
 
     if unknown := set(measures) - set(MEASURES):
         raise ParameterError(
@@ -140,7 +140,7 @@ def shuffled_of(
     observed = _statistics(jobs, session, chosen, compared)
     shuffled = []
     for _ in range(n_shuffles):
-        shuffle_within(session, jobs.first_job, generator)
+        session = shuffled_within(session, jobs.first_job, generator)
         shuffled.append(list(_statistics(jobs, session, chosen, compared).values()))
     columns = pd.MultiIndex.from_tuples(observed, names=["attribute", "measure", "statistic"])
     shuffles = pd.DataFrame(shuffled, columns=columns)

@@ -161,7 +161,7 @@ def stack_depths(
     procs         2       2    0.0
     run           2       2    0.5
     """
-    from workloadkit._kernels.statistics import shuffle_within
+    from workloadkit._kernels.statistics import shuffled_within
 
     check_trace(trace)
     check_shuffles(n_shuffles)
@@ -182,7 +182,7 @@ def stack_depths(
         means = np.empty(n_shuffles)
         mixed = values.copy()
         for i in range(n_shuffles):
-            shuffle_within(mixed, np.array([0, mixed.size]), generator)
+            mixed = shuffled_within(mixed, np.array([0, mixed.size]), generator)
             depths, _ = search(mixed)
             means[i] = _mean_depth(depths)
         curves[f"{ATTRIBUTES[name]}, shuffled"] = depths[depths >= 0]

@@ -41,7 +41,7 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.measure import Row, machine
 from tests.data import DATA, TRACES
-from workloadkit.simulation import patience
+from workloadkit._kernels import patience
 
 PARTS = (
     *(

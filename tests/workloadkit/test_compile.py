@@ -361,7 +361,7 @@ def compiles(source):
     )
 
 
-ASKED = ("interpreted", "lacks_compiler")  # whether there is a compiler
+ASKED = ("interpreted", "lacks_compiler", "loaded_only", "NotLoadedError")  # nothing is compiled
 
 
 def names_in_compiled_code(source):

@@ -8,23 +8,21 @@ from tests.data import needs_compiler
 from tests.small_logs import busy_log
 from tests.workloadkit.test_compile import keep_in
 from workloadkit._kernels import compile as compiling
-from workloadkit._kernels import object_code
+from workloadkit._kernels import object_code, statistics
+from workloadkit._kernels import patience as budget
+from workloadkit.io.swf import reading
 from workloadkit.simulation import patience
 from workloadkit.simulation.plain.simulation import OutOfTimeError, within
 
 
 @pytest.fixture
 def cold(tmp_path, monkeypatch):
-    """An empty cache, a compiler that compiles no simulation, and the usual patience."""
+    """An empty cache, a compiler that compiles nothing, and the usual patience."""
     keep_in(tmp_path, monkeypatch)
-    monkeypatch.setattr(patience, "PATIENCE", 5.0)
-    monkeypatch.setattr(patience, "_here", 0.0)
-
-    compile_ = compiling._made
+    monkeypatch.setattr(budget, "PATIENCE", 5.0)
+    monkeypatch.setattr(budget, "_here", 0.0)
 
     def made(how, function, *more):
-        if not function.__module__.startswith("workloadkit.simulation"):
-            return compile_(how, function, *more)
         if compiling._loads_only.get():
             raise compiling.NotLoadedError
         raise AssertionError(f"compiles {function}")
@@ -37,8 +35,7 @@ def never_known(bind):
     """Bind kernels as if their code were not known to this process."""
 
     def bound(kernel, arguments):
-        if kernel.py_func.__module__.startswith("workloadkit.simulation"):
-            kernel._codes.clear()
+        kernel._codes.clear()
         return bind(kernel, arguments)
 
     return bound
@@ -63,9 +60,8 @@ def test_the_compiled_engine_is_compiled_if_it_is_chosen(cold):
 
 
 @needs_compiler
-def test_after_some_seconds_in_all_processes_kernels_are_compiled(cold, monkeypatch):
-    patience._spend(6.0)
-    monkeypatch.setattr(patience, "_here", 0.0)  # as in another process
+def test_after_some_seconds_in_all_processes_kernels_are_compiled(cold):
+    (object_code.cache_folder() / "plain-seconds").write_text("6.0")  # by another process
     with pytest.raises(AssertionError, match="compiles"):
         wk.simulate(busy_log(1), "easy", procs=8)
 
@@ -76,9 +72,40 @@ def test_long_logs_and_long_simulations_are_compiled(cold, monkeypatch):
     with pytest.raises(AssertionError, match="compiles"):
         wk.simulate(busy_log(1), "easy", procs=8)
     monkeypatch.setattr(patience, "MOST_JOBS", 50_000)
-    monkeypatch.setattr(patience, "PATIENCE", 1e-9)
+    monkeypatch.setattr(budget, "PATIENCE", 1e-9)
     with pytest.raises(AssertionError, match="compiles"):
         wk.simulate(busy_log(1), "easy", procs=8)
+
+
+@needs_compiler
+def test_small_statistics_run_on_lists_and_others_are_compiled(cold, monkeypatch):
+    codes = np.array([0, 1, 1, 0])
+    depth, n_codes = statistics.exact_depths(codes, 2)
+    assert depth.tolist() == [-1, -1, 0, 1] and n_codes == 2
+    assert not list(object_code.cache_folder().glob("*.kernel"))
+    monkeypatch.setattr(compiling, "MOST_VALUES", 4)
+    with pytest.raises(AssertionError, match=r"compiles .*exact_depths"):
+        statistics.exact_depths(codes, 2)
+    monkeypatch.setattr(compiling, "MOST_VALUES", 5)
+    monkeypatch.setattr(budget, "PATIENCE", 0.0)
+    with pytest.raises(AssertionError, match=r"compiles .*exact_depths"):
+        statistics.exact_depths(codes, 2)
+
+
+@needs_compiler
+def test_the_parser_of_short_logs_reads_long_ones_while_patience_lasts(cold, monkeypatch):
+    monkeypatch.setattr(budget, "PATIENCE", 1e9)
+    read = wk.load_sample()
+    assert float((object_code.cache_folder() / "plain-seconds").read_text()) > 0
+    monkeypatch.setattr(budget, "PATIENCE", 0.0)
+    with pytest.raises(AssertionError, match=r"compiles .*parse_lines"):
+        wk.load_sample()
+    monkeypatch.setattr(budget, "PATIENCE", 1e9)
+    monkeypatch.setattr(reading, "COMPILED_AT_ONCE", 100_000)
+    with pytest.raises(AssertionError, match=r"compiles .*parse_lines"):
+        wk.load_sample()
+    monkeypatch.undo()
+    assert read.jobs.equals(wk.load_sample().jobs)
 
 
 def test_a_plain_simulation_ends_when_its_time_is_over():

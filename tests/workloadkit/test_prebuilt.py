@@ -48,7 +48,7 @@ if "without" in sys.argv:
 from workloadkit._kernels import prebuilt
 prebuilt.FOLDER = Path(sys.argv[1])
 import numpy as np, workloadkit as wk
-from workloadkit._kernels.statistics import exact_depths, shuffle_within
+from workloadkit._kernels.statistics import exact_depths
 log = wk.read_swf(sys.argv[2])
 print(exact_depths(np.array([0, 1, 1, 0]), 2)[0].tolist())
 for policy in sys.argv[4:]:
@@ -111,10 +111,9 @@ def test_kernels_of_other_sources_are_never_linked(tmp_path, monkeypatch):
 def test_no_compiler_is_looked_for_where_kernels_are_there(asked, monkeypatch):
     monkeypatch.setattr(patience, "DISABLE_JIT", False)
     monkeypatch.setattr(patience, "library", lambda: prebuilt.Library(None, None, {}))
-    monkeypatch.setattr(patience, "interpreted", lambda: False)
     monkeypatch.setattr(patience, "lacks_compiler", lambda: pytest.fail("it was"))
     assert patience.play_soonest(lambda: 1, lambda: 2, 9, asked) == 1
-    assert patience.play_native(lambda: 1, lambda: 2) == 1
+    assert patience.play_soonest(lambda: 1, lambda: 2) == 1
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,13 @@ makes it, see `compiler`.
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from typing import Any
 
-from workloadkit._kernels import object_code, prebuilt
+from workloadkit._kernels import object_code, patience, prebuilt
+from workloadkit._kernels.lists import on_lists
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
 from workloadkit._kernels.notices import COMPILING, notify
 from workloadkit.errors import WorkloadWarning
@@ -55,6 +56,9 @@ def interpreted() -> bool:
 class NotLoadedError(Exception):
     """There is no native code of a kernel yet, or no compiler for it."""
 
+
+#: Kernels of more values are compiled at once.
+MOST_VALUES = 200_000
 
 _loads_only = ContextVar("_loads_only", default=False)
 
@@ -120,6 +124,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], *, is_cached: bool) -> None:
         self.py_func, self.is_cached = function, is_cached
         self.__name__ = function.__name__
+        self._plain = function
         self._codes: dict[Any, object_code.Code] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -128,9 +133,9 @@ class Kernel:
 
     def bind(self, arguments: tuple[Any, ...]) -> Callable[[], Any]:
         """Return a call with these arguments, which the caller keeps."""
-        if interpreted():
-            return partial(self.py_func, *arguments)
         try:
+            if not _loads_only.get() and interpreted():
+                raise NotLoadedError
             layout, words = lay_out(arguments)
             code = self._codes.get(layout) or self._code(layout, arguments)
         except LayoutError:
@@ -138,7 +143,7 @@ class Kernel:
         except NotLoadedError:
             if _loads_only.get():
                 raise
-            return partial(self.py_func, *arguments)
+            return partial(self._plain, *arguments)
         return partial(code, pack(layout, words))
 
     def _code(self, layout: Any, arguments: tuple[Any, ...]) -> object_code.Code:
@@ -153,6 +158,23 @@ class Kernel:
     def _ordinary(self) -> Any:
         """The function as the compiler calls it, for other types of arguments."""
         return self.py_func if lacks_compiler() else start_compiler().ordinary(self.py_func)
+
+
+class SmallKernel(Kernel):
+    """A kernel that runs on lists as plain Python, see `lists`, if this is sooner."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, is_cached=True)
+        self._plain = on_lists(function)
+
+    def bind(self, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+        """Return a call with these arguments."""
+        with suppress(NotLoadedError), loaded_only():
+            return super().bind(arguments)
+        n_values = sum(getattr(argument, "size", 1) for argument in arguments)
+        if n_values > MOST_VALUES or patience.seconds_left() <= 0:
+            return super().bind(arguments)
+        return partial(patience.spending()(self._plain), *arguments)
 
 
 def _made(how: str, *what: Any) -> object_code.Code:
@@ -194,6 +216,11 @@ def native(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_cache
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` when it is first called; later processes load it from the cache."""
     return function if DISABLE_JIT else Kernel(function, is_cached=True)
+
+
+def small(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel of arrays and scalars, unless plain Python on lists is sooner."""
+    return function if DISABLE_JIT else SmallKernel(function)
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:

@@ -6,9 +6,7 @@ from collections.abc import Callable
 notices: list[Callable[[str], object]] = []
 
 COMPILING = "compiling code for this task, once on this machine: usually 1 to 16 s"
-IN_PYTHON = (
-    "the first simulations run in plain Python, for at most 5 s in all; later ones are compiled"
-)
+IN_PYTHON = "the first runs are in plain Python, for some 5 s in all; what comes later is compiled"
 
 
 #: Called with how much is done, and of how much, while a long loop runs.

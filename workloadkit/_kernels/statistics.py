@@ -7,10 +7,10 @@ begins have one more entry, which ends the last item.
 
 import numpy as np
 
-from workloadkit._kernels.compile import helper, kernel
+from workloadkit._kernels.compile import helper, small
 
 
-@kernel
+@small
 def similarity_sums(order, value, first, session, n_sessions, distances):
     """Return pairs of jobs by user and distance, the sum of their ratios, and identical ones.
 
@@ -18,14 +18,16 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
     ``first[u]`` is the first of user `u`. So each ratio of a job to earlier ones has this job's
     value as denominator, and the sum of a session's values suffices.
     """
-    n_users, n_distances = first.size - 1, distances.size
+    n_users, n_distances = len(first) - 1, len(distances)
     pairs = np.zeros((n_users, n_distances), np.int64)
     total = np.zeros((n_users, n_distances))
     identical = np.zeros((n_users, n_distances), np.int64)
 
     # For each session: the jobs so far; how many of them have the largest value. A gap keeps the
     # sessions of different users further apart than any distance.
-    gap = distances.max()
+    gap = 0
+    for distance in distances:
+        gap = max(gap, distance)
     n_places = n_sessions + gap * (n_users + 1)
     count = np.zeros(n_places, np.int64)
     value_sum = np.zeros(n_places)
@@ -33,6 +35,7 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
     with_largest = np.zeros(n_places, np.int64)
 
     for u in range(n_users):
+        pairs_of, total_of, identical_of = pairs[u], total[u], identical[u]
         for i in range(first[u], first[u + 1]):
             s, x = session[order[i]] + gap * (u + 1), value[i]
             for k in range(n_distances):
@@ -43,9 +46,9 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
                 if a != b:
                     n, smaller = n + count[b], smaller + value_sum[b]
                     same += with_largest[b] * (largest[b] == x)
-                pairs[u, k] += n
-                total[u, k] += smaller / x if x > 0 else n  # 0 and 0 count as equal
-                identical[u, k] += same
+                pairs_of[k] += n
+                total_of[k] += smaller / x if x > 0 else n  # 0 and 0 count as equal
+                identical_of[k] += same
             count[s] += 1
             value_sum[s] += x
             with_largest[s] = with_largest[s] * (largest[s] == x) + 1
@@ -53,7 +56,7 @@ def similarity_sums(order, value, first, session, n_sessions, distances):
     return pairs, total, identical
 
 
-@kernel
+@small
 def similarity_medians(value, first_job, first_session, group, distances):
     """Upper median of the ratios by group of users and distance; NaN without pairs.
 
@@ -62,11 +65,11 @@ def similarity_medians(value, first_job, first_session, group, distances):
     is stored: the median is found by bisection between occurring ratios; each step counts the
     ratios above a limit, in time linear in the jobs.
     """
-    medians = np.full((group.size - 1, distances.size), np.nan)
-    for g in range(group.size - 1):
+    medians = np.full((len(group) - 1, len(distances)), np.nan)
+    for g in range(len(group) - 1):
         sessions = first_session[group[g] : group[g + 1] + 1]
-        for k in range(distances.size):
-            medians[g, k] = _upper_median(value, first_job, sessions, distances[k])
+        for k in range(len(distances)):
+            medians[g][k] = _upper_median(value, first_job, sessions, distances[k])
     return medians
 
 
@@ -94,7 +97,7 @@ def _split(value, first_job, sessions, distance, limit):
     """Count ratios above `limit`, and all; find the largest up to it, and the smallest above."""
     n_above = n_pairs = 0
     below, above = -1.0, 2.0
-    for u in range(sessions.size - 1):
+    for u in range(len(sessions) - 1):
         for a in range(sessions[u], sessions[u + 1] - distance):
             b = a + distance
             first, last = first_job[b], first_job[b + 1]
@@ -124,23 +127,25 @@ def _ratio(a, b):
     return min(a, b) / max(a, b) if max(a, b) > 0 else 1.0  # 0 and 0 count as equal
 
 
-@kernel
-def shuffle_within(values, first, rng):
-    """Shuffle the values first[u]..first[u+1]-1 of each `u` among themselves, in place."""
-    for u in range(first.size - 1):
+@small
+def shuffled_within(values, first, rng):
+    """Return the values with those of first[u]..first[u+1]-1 of each `u` shuffled."""
+    values = values.copy()
+    for u in range(len(first) - 1):
         for i in range(first[u + 1] - 1, first[u], -1):
             j = first[u] + int(rng.random() * (i + 1 - first[u]))
             values[i], values[j] = values[j], values[i]
+    return values
 
 
-@kernel
+@small
 def exact_depths(code, n_codes):
     """Return the stack depth of each value, -1 for new ones; values are 0..n_codes-1.
 
     The depth is the number of different values since the last occurrence; a tree of partial sums
     (Fenwick, 1994) counts the values with a later last occurrence.
     """
-    n = code.size
+    n = len(code)
     depth = np.empty(n, np.int64)
     last = np.full(n_codes, -1)
     tree = np.zeros(n + 1, np.int64)  # over places: 1 at the last occurrence of a value
@@ -168,12 +173,12 @@ def exact_depths(code, n_codes):
     return depth, n_stored
 
 
-@kernel
+@small
 def inversions(code, weight, n_codes):
     """Return the weight of all pairs whose first has the larger code, of 0..n_codes-1."""
     tree = np.zeros(n_codes + 1, np.int64)  # partial sums of the weight so far, by code
     total = so_far = 0
-    for i in range(code.size):
+    for i in range(len(code)):
         larger = so_far
         place = code[i] + 1
         while place > 0:
@@ -188,14 +193,14 @@ def inversions(code, weight, n_codes):
     return total
 
 
-@kernel
+@small
 def near_depths(value, tolerance):
     """Return the depth of the first stack entry within the tolerance of each value, -1 for none.
 
     Entries differ by more than the tolerance, so there are few, and the stack is searched
     linearly.
     """
-    n = value.size
+    n = len(value)
     depth = np.empty(n, np.int64)
     stack = np.empty(64)  # the top at its end
     size = 0
@@ -211,7 +216,7 @@ def near_depths(value, tolerance):
             stack[size - 1] = found
             continue
         depth[i] = -1
-        if size == stack.size:
+        if size == len(stack):
             larger = np.empty(2 * size)
             larger[:size] = stack
             stack = larger
@@ -220,32 +225,32 @@ def near_depths(value, tolerance):
     return depth, size
 
 
-@kernel
+@small
 def largest_counts(code, day, n_days, n_codes):
     """Return the largest number of items of one code on each of the days 0..n_days-1."""
-    counts = np.zeros((n_days, n_codes), np.int64)
-    for i in range(code.size):
-        counts[day[i], code[i]] += 1
+    counts = np.zeros(n_days * n_codes, np.int64)
     largest = np.zeros(n_days, np.int64)
-    for d in range(n_days):
-        largest[d] = counts[d].max()
+    for i in range(len(code)):
+        place = day[i] * n_codes + code[i]
+        counts[place] += 1
+        largest[day[i]] = max(largest[day[i]], counts[place])
     return largest
 
 
 # Medians of samples in which users count several times, or not at all.
 
 
-@kernel
+@small
 def weighted_medians(value, user, n_users, weights):
     """Median for each row of `weights`, for ascending `value`; NaN where all weights are 0.
 
     `weights` has a column for each user 0..n_users-1: the number of times that each value of the
     user counts.
     """
-    n_resamples = weights.shape[0]
+    n_resamples = len(weights)
     median = np.full(n_resamples, np.nan)
     n_values = np.zeros(n_users)
-    for i in range(user.size):
+    for i in range(len(user)):
         n_values[user[i]] += 1
     for r in range(n_resamples):
         weight = weights[r]
@@ -271,14 +276,14 @@ def weighted_medians(value, user, n_users, weights):
 # Rescaled ranges of windows, and fluctuations around trends in boxes.
 
 
-@kernel
+@small
 def rescaled_ranges(series, begin, size):
     """Return the range of the summed deviations over the standard deviation, of each window.
 
     NaN for windows of constant values.
     """
-    result = np.full(begin.size, np.nan)
-    for window in range(begin.size):
+    result = np.full(len(begin), np.nan)
+    for window in range(len(begin)):
         first, end = begin[window], begin[window] + size[window]
         mean = 0.0
         varies = False
@@ -300,16 +305,16 @@ def rescaled_ranges(series, begin, size):
     return result
 
 
-@kernel
+@small
 def fluctuations(profile, size):
     """Return the root mean square deviation of `profile` from linear trends in boxes, by size.
 
     The boxes of a size are consecutive from the beginning; the remainder is left out.
     """
-    result = np.empty(size.size)
-    for k in range(size.size):
+    result = np.empty(len(size))
+    for k in range(len(size)):
         length = size[k]
-        n_boxes = profile.size // length
+        n_boxes = len(profile) // length
         middle = (length - 1) / 2
         spread = length * (length * length - 1.0) / 12  # sum of squared distances to the middle
         total = 0.0
@@ -331,14 +336,14 @@ def fluctuations(profile, size):
 # Sessions and batches of users.
 
 
-@kernel
+@small
 def label_sessions(submit, reach, end, user, n_users, threshold, latest):
     """Session, batch and think time of each job, for ascending `submit` and users 0..n_users-1.
 
     `reach` is the time until which each job keeps a session open. The latest reach and the latest
     end of a session's jobs count or, if not `latest`, those of the job submitted last.
     """
-    n_jobs = submit.size
+    n_jobs = len(submit)
     session = np.empty(n_jobs, np.int64)
     batch = np.empty(n_jobs, np.int64)
     think_time = np.empty(n_jobs, np.float64)

@@ -19,7 +19,7 @@ from workloadkit.metasystem.policies import MetaPolicy, parse
 from workloadkit.metasystem.prepared import Prepared
 from workloadkit.metasystem.result import MetaSchedule
 from workloadkit.provenance import seed_of
-from workloadkit.simulation.patience import play_native
+from workloadkit.simulation.patience import play_soonest
 from workloadkit.simulation.supports import supports
 
 
@@ -95,7 +95,7 @@ def play(
         return plain()
     from workloadkit.metasystem.compiled import play_compiled
 
-    return play_native(partial(played, play_compiled), plain)
+    return play_soonest(partial(played, play_compiled), plain)
 
 
 def _policies(system: Metasystem, others: Mapping[str, str | MetaPolicy]) -> Sequence[MetaPolicy]:

@@ -177,9 +177,7 @@ def _engine(asked: Engine | None, site: SelectedMachine, own: bool, plain_only: 
             "the compiled engine runs only parts that have a compiled form; take engine='python' "
             "for custom schedulers and users in plain Python"
         )
-    if site.is_plain or (engine == "compiled" and not library() and lacks_compiler()):
-        return "python"
-    return engine
+    return "python" if site.is_plain else engine
 
 
 def engine_in_words() -> str:

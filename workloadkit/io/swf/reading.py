@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from itertools import chain, islice
 from math import nan
 from operator import itemgetter
@@ -16,6 +17,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.compile import NotLoadedError, lacks_compiler, loaded_only
+from workloadkit._kernels.patience import seconds_left, spending
 from workloadkit.checkpoints import are_bursts
 from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
@@ -42,6 +45,9 @@ FIRST_ROOM = 30_000
 
 #: Size of the text from which the compiled parser is used. [bytes]
 COMPILED_FROM = 1 << 18
+
+#: Size of a log from which the parser is compiled, if it is not yet: 120,000 jobs. [bytes]
+COMPILED_AT_ONCE = 8 << 20
 
 _MEASURED = tuple(field for field in FIELDS if field.measured)
 _IDENTIFIERS = tuple(field for field in FIELDS if not field.measured)
@@ -128,11 +134,27 @@ class SwfReader:
             text = text[len(BYTE_ORDER_MARK) :]
         first_job = self.n_jobs
         self.further.begin(most=len(text) // (2 * MIN_COLUMNS) + 1)
+        sooner = self.compiled and self.is_plain_sooner()
+        with spending() if sooner else nullcontext():
+            self.read_lines(text, first_job, compiled=self.compiled and not sooner)
+        self.further.end(first_job, self.n_jobs)
+
+    def is_plain_sooner(self) -> bool:
+        """Whether the parser of this file is sooner than compiling the other one."""
+        if self.n_bytes_expected > COMPILED_AT_ONCE:
+            return False
+        with suppress(NotLoadedError), loaded_only():
+            self.parse(b"", 0, self.n_jobs)
+            return False
+        return seconds_left() > 0 or lacks_compiler()
+
+    def read_lines(self, text: bytes, first_job: int, *, compiled: bool) -> None:
+        """Read whole lines with a parser; with the plain one, if the other does not know a line."""
         at = 0
         while at < len(text):
             if self.is_full:
                 self.make_room(self.n_bytes - len(text) + at)
-            if self.compiled and text[at] != _SEMICOLON:  # fast path for many comments
+            if compiled and text[at] != _SEMICOLON:  # fast path for many comments
                 at = self.parse(text, at, first_job)
                 if at == len(text) or self.is_full:
                     continue
@@ -147,7 +169,6 @@ class SwfReader:
                 self.n_lines += n_blank
                 self.others[self.n_jobs] += n_blank
                 at = blank.end()
-        self.further.end(first_job, self.n_jobs)
 
     @property
     def is_full(self) -> bool:
