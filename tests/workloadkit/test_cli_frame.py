@@ -97,6 +97,13 @@ def test_help_fits_a_screen_and_the_whole_help_has_all_options(run):
 SIX = ["characterize", "convert", "resample", "simulate", "site", "queueing"]
 
 
+@pytest.mark.parametrize("words", [(), ("experiment",), ("benchmark",)])
+def test_without_arguments_the_help_is_shown(run, words):
+    code, out, err = run(*words)
+    assert (code, (out + err).startswith("Usage: workloadkit")) == (2, True)
+    assert (out + err).rstrip() == run(*words, "--help")[1].rstrip()
+
+
 def test_help_shows_six_groups_with_the_command_that_is_needed_first(run):
     out, whole = run("--help")[1], run("--help-all")[1]
     for text in (out, whole):

@@ -299,7 +299,10 @@ class Commands(_PlainValues, typer.core.TyperGroup):
 
 
 def _refusal(error: Any) -> typer.Exit:
-    """Write what is wrong with the arguments, and return the end of the program."""
+    """Write what is wrong with the arguments, help if there are none; return the program's end."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # of click, or of typer's copy of it
+        typer.echo(error.ctx.get_help(), err=True)
+        return typer.Exit(2)
     text = re.sub("^Invalid value for '(.*?)'", r"\1", error.format_message()).rstrip(".")
     text = one_line(text[:1].lower() + text[1:], most=_LONGEST_REASON)
     command = f"; see {error.ctx.command_path} -h" if error.ctx else ""
