@@ -158,7 +158,7 @@ class ProcessMetaPolicy(MetaPolicy):
         return [site for site in chosen if site is not None]
 
 
-def _answer(process: Any, now: Any, lines: Sequence[str], first: str) -> list[str]:
+def _answer(process: Any, now: float, lines: Sequence[str], first: str) -> list[str]:
     """Return the words of the answer to some lines, without its first one."""
     answer = ""
     with suppress(OSError):  # it has ended: the answer is empty
@@ -172,7 +172,7 @@ def _answer(process: Any, now: Any, lines: Sequence[str], first: str) -> list[st
     return words[1:]
 
 
-def _line(job: JobView, time: Any) -> str:
+def _line(job: JobView, time: float) -> str:
     return f"{job.number} {time} {job.estimate} {job.procs} {job.user} {job.queue}"
 
 

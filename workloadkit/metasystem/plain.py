@@ -133,7 +133,7 @@ class _Metasystem:
             times.append(self.jobs.submit[self.known[self.coming]].item())
         return min((time for time in times if time is not None), default=None)
 
-    def _play_round(self, now: Any) -> None:
+    def _play_round(self, now: float) -> None:
         """Process what is due, without what this creates for the same instant."""
         due = []
         while self.coming < len(self.known) and self.jobs.submit[self.known[self.coming]] == now:
@@ -154,7 +154,7 @@ class _Metasystem:
         for users in self.users.values():
             users.wake_up()
 
-    def _ended(self, i: int, now: Any) -> None:
+    def _ended(self, i: int, now: float) -> None:
         """Notify the users of the end of a job's last part."""
         i -= int(self.jobs.part[i])
         if i in self.of_users:
@@ -181,7 +181,7 @@ class _Metasystem:
                 delay = self.links.delay(origin, m, np.array(volumes, float), whole=whole)
                 jobs.delay[m, parts[0]] = delay.max()
 
-    def _publish_if_due(self, site: SiteSimulation, now: Any) -> None:
+    def _publish_if_due(self, site: SiteSimulation, now: float) -> None:
         """Publish at the last multiple of the interval, if that has not been done."""
         every = site.prepared.site.publishes.every
         if every > 0:
@@ -189,13 +189,13 @@ class _Metasystem:
             if site.published is None or time > site.published:
                 self._publish(site, time)
 
-    def _publish(self, site: SiteSimulation, time: Any) -> None:
+    def _publish(self, site: SiteSimulation, time: float) -> None:
         site.published = time
         published = site.publish(time)
         for broker in self.brokers:
             broker.views[site.place].receive(published)
 
-    def _decide(self, parts: range, now: Any) -> None:
+    def _decide(self, parts: range, now: float) -> None:
         """Let a meta-scheduler send a job, perhaps of several parts."""
         if parts[0] in self.of_users:
             self.is_submitted[parts] = True
@@ -233,7 +233,7 @@ class _Metasystem:
                 self.asked[i].append(view.place)
                 used.add(view.place)
 
-    def _seen(self, i: int, now: Any) -> MetaJob:
+    def _seen(self, i: int, now: float) -> MetaJob:
         """Return a job as its meta-scheduler sees it."""
         jobs = self.jobs
         return MetaJob(
@@ -248,7 +248,7 @@ class _Metasystem:
             delays=tuple(jobs.delay[:, i].tolist()),
         )
 
-    def _reserve(self, parts: range, now: Any) -> None:
+    def _reserve(self, parts: range, now: float) -> None:
         """Reserve the earliest common window of the parts of a job."""
         jobs, first = self.jobs, parts[0]
         plans = [site.hardware.plan(now) for site in self.sites]
@@ -275,7 +275,7 @@ class _Metasystem:
                     self.sites[m].reserve(i, begin)
                 return
 
-    def _started(self, i: int, place: int, now: Any) -> None:
+    def _started(self, i: int, place: int, now: float) -> None:
         """Note the start of a meta job, and cancel it elsewhere, or wait for its other parts."""
         self.site[i], self.start[i] = place, now
         broker = self.brokers[self.jobs.scheduler[i]]
@@ -296,7 +296,7 @@ class _Metasystem:
                     for part in others:
                         self.sites[self.asked[part][0]].send(part, now)
 
-    def _break_deadlock(self, now: Any) -> None:
+    def _break_deadlock(self, now: float) -> None:
         """If jobs hold what others wait for, let the one submitted last release its processors.
 
         Its parts are sent again when the first of them runs, which so never releases anything.
@@ -326,7 +326,7 @@ class _Metasystem:
         job = site.sent[i][0]
         return site.place in moving or (job.view is None and site.hardware.level.fits(job))
 
-    def _release(self, parts: range, now: Any) -> None:
+    def _release(self, parts: range, now: float) -> None:
         """Release the processors of a job that waits for parts, and cancel these."""
         del self.partly[parts[0]]
         for i in parts:

@@ -114,7 +114,7 @@ class Submissions(Simulation):
         """Collect a job that is submitted now."""
         self._submitted.append(job)
 
-    def take(self, now: Any) -> list[Job]:
+    def take(self, now: float) -> list[Job]:
         """Return the jobs that are submitted now; `wake_up` then completes the round."""
         self.now, self._submitted = now, []
         due = self._events.take(False, False) if self.next_time == now else []
@@ -191,19 +191,19 @@ class SiteSimulation(Simulation):
         if job.submitter is self._grid:
             self._last_number = last
 
-    def play_events(self, now: Any) -> None:
+    def play_events(self, now: float) -> None:
         """Process the events of an instant, without those that they create for it."""
         self.now, self.passes = now, True
         self._events.play_once(self._events.take(self._n_waiting > 0, False))
 
-    def make_pass(self, now: Any) -> list[int]:
+    def make_pass(self, now: float) -> list[int]:
         """Let the scheduler start jobs; return the meta jobs that start."""
         self.scheduler.free = self.hardware.level.free
         self.scheduler.allocate()
         started, self.started, self.passes = self.started, [], False
         return started
 
-    def start(self, job: Job, start: Any, end: Any) -> None:
+    def start(self, job: Job, start: float, end: float) -> None:
         """Start a job; of one that waits for its other parts, hold the processors."""
         i = job.row - self._first
         if job.submitter is self._grid and i in self.to_hold:
@@ -227,7 +227,7 @@ class SiteSimulation(Simulation):
         self.running[job.view] = serial
         insort(self.planned_ends, (job.start + job.view.estimate, serial, job.view))
 
-    def _job(self, i: int, arrival: Any) -> Job:
+    def _job(self, i: int, arrival: float) -> Job:
         """Return a meta job as a job of this site."""
         meta = self.meta
         values = (meta.procs[i], meta.run[self.place, i], meta.estimate[self.place, i])
@@ -237,12 +237,12 @@ class SiteSimulation(Simulation):
         job.row, job.group = self._first + i, int(meta.group[i])
         return job
 
-    def send(self, i: int, arrival: Any) -> None:
+    def send(self, i: int, arrival: float) -> None:
         """Let a meta job arrive at a time."""
         job = self._job(i, arrival)
         self.sent[i] = job, self._events.add(*self._arrival(job), self.arrive, job)
 
-    def reserve(self, i: int, begin: Any) -> None:
+    def reserve(self, i: int, begin: float) -> None:
         """Accept a reservation: a meta job starts at a time, for which there is room."""
         job = self._job(i, begin)
         self.hardware.accepted[i] = begin, job.estimate, job.procs
@@ -257,7 +257,7 @@ class SiteSimulation(Simulation):
         self._n_waiting += 1
         self.start(job, self.now, self.now + job.run)
 
-    def run_held(self, i: int, now: Any) -> Any:
+    def run_held(self, i: int, now: float) -> Any:
         """Let a part run that has held its processors; return for how long it has."""
         job = self.holding.pop(i)
         held = now - job.start
@@ -267,14 +267,14 @@ class SiteSimulation(Simulation):
         self.scheduler.plans_void()
         return held
 
-    def release_held(self, i: int, now: Any) -> None:
+    def release_held(self, i: int, now: float) -> None:
         """Release the processors that a part holds; a pass follows."""
         self.now, job = now, self.holding.pop(i)
         self._take_back(job, True)
         self.scheduler.plans_void()
         self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
-    def cancel(self, i: int, now: Any) -> None:
+    def cancel(self, i: int, now: float) -> None:
         """Cancel a meta job that has not started; a pass follows if jobs wait."""
         job, serial = self.sent.pop(i)
         if job.view is None:
@@ -286,14 +286,14 @@ class SiteSimulation(Simulation):
         self.scheduler.plans_void()
         self._events.add(now, SCHEDULER_WAKE_UP, 0, lambda _: None, None)
 
-    def publish(self, now: Any) -> Published:
+    def publish(self, now: float) -> Published:
         """Return the state just before a time."""
         waiting = self.scheduler.queue
         work = sum(job.procs * job.estimate for job in waiting)
         work += sum(job.procs * max(end - now, 0) for end, _, job in self.planned_ends)
         return Published(now, self.hardware.level.free, len(waiting), work, self._forecast(now))
 
-    def _forecast(self, now: Any) -> Callable[[], Forecast]:
+    def _forecast(self, now: float) -> Callable[[], Forecast]:
         """Return what makes the forecast of starts from the present state, which takes long."""
         prepared, key = self.prepared, self.prepared.key
         if prepared.is_rehearsed:

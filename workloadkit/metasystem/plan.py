@@ -86,7 +86,7 @@ class SitePlan:
 
     def __init__(
         self,
-        now: Any,
+        now: float,
         free: int,
         running: Iterable[tuple[Any, int]] = (),
         waiting: Iterable[tuple[int, Any, Any]] = (),
@@ -109,7 +109,7 @@ class SitePlan:
         self._published = self._arrays, self._last
         self._taken: list[Coming] = []
 
-    def _next(self, procs: int, estimate: Any, after: Any) -> Any:
+    def _next(self, procs: int, estimate: float, after: Any) -> Any:
         """Return the start of a job that arrives behind all others."""
         return self.earliest(procs, estimate, max(after, self._last) if self._in_order else after)
 
@@ -134,13 +134,13 @@ class SitePlan:
             np.zeros(1, np.int64),
         )
 
-    def earliest(self, procs: int, estimate: Any, after: Any = None) -> Any:
+    def earliest(self, procs: int, estimate: float, after: Any = None) -> Any:
         """Return the first time, at or after a given one, with a slot for a job. [s]."""
         time = self._arrays[0]
         after = time[0] if after is None else after
         return time.dtype.type(earliest_slot(*self._arrays, procs, estimate, after)).item()
 
-    def room(self, begin: Any, duration: Any) -> int:
+    def room(self, begin: float, duration: Any) -> int:
         """Return the fewest free processors from a time on, for a duration."""
         steps = self.steps()
         ends = [*(time for time, _ in steps[1:]), inf]
@@ -151,7 +151,7 @@ class SitePlan:
         )
         return min(inside)
 
-    def take(self, begin: Any, procs: int, estimate: Any) -> None:
+    def take(self, begin: float, procs: int, estimate: float) -> None:
         """Take the slot of a job."""
         n_steps = int(self._arrays[2][0])
         if n_steps + 2 > self._arrays[0].size:

@@ -41,7 +41,9 @@ class _Rehearsal(Ahead):
     hardware: ReservingMachine
     goal: Job | None = None
 
-    def __init__(self, other: Any, policy: Any, procs: int, jobs: Sequence[Job], now: Any) -> None:
+    def __init__(
+        self, other: Any, policy: Any, procs: int, jobs: Sequence[Job], now: float
+    ) -> None:
         hardware = ReservingMachine(procs)
         super().__init__(other, hardware, new_scheduler(policy), jobs)
         self.now = now
@@ -58,7 +60,7 @@ class _Rehearsal(Ahead):
         self._n_waiting += 1
         self.start(job, self.now, self.now + job.run)
 
-    def start(self, job: Job, start: Any, end: Any) -> None:
+    def start(self, job: Job, start: float, end: float) -> None:
         """Start a job."""
         super().start(job, start, end)
         if job is self.goal:
@@ -75,7 +77,7 @@ class Rehearsed:
         [s]
     """
 
-    def __init__(self, site: "SiteSimulation", now: Any) -> None:
+    def __init__(self, site: "SiteSimulation", now: float) -> None:
         self._policy, self._procs = site.prepared.policy, site.prepared.rules.machine
         self._base = _Rehearsal(site, self._policy, self._procs, (), now)
 
@@ -159,7 +161,7 @@ class ModelledSite:
             self._cancelled.remove(heappop(self._events)[2])
         return self._events[0][0] if self._events else None
 
-    def play_events(self, now: Any) -> None:
+    def play_events(self, now: float) -> None:
         """Process the events of an instant."""
         while self.next_time == now:
             _, starts, i = heappop(self._events)
@@ -169,22 +171,22 @@ class ModelledSite:
                 self._ended(i, now)
         self.passes = True
 
-    def make_pass(self, now: Any) -> list[int]:
+    def make_pass(self, now: float) -> list[int]:
         """Return the meta jobs that start in this instant."""
         started, self._started, self.passes = self._started, [], False
         for i in started:
             heappush(self._events, (now + self._run[i].item(), False, i))
         return started
 
-    def send(self, i: int, arrival: Any) -> None:
+    def send(self, i: int, arrival: float) -> None:
         """Let a meta job arrive at a time."""
         heappush(self._events, (arrival + self._wait[i].item(), True, i))
 
-    def cancel(self, i: int, now: Any) -> None:
+    def cancel(self, i: int, now: float) -> None:
         """Cancel a meta job that has not started."""
         self._cancelled.add(i)
 
-    def publish(self, now: Any) -> Published:
+    def publish(self, now: float) -> Published:
         """Return the predicted waits of all jobs, and nothing else."""
         return Published(now, 0, 0, 0, lambda: PredictedWaits(self._predicted))
 

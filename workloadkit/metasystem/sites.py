@@ -117,7 +117,7 @@ class ReservingMachine(Machine):
         """Keep a reference to the simulation, for its running jobs."""
         self._simulation = simulation
 
-    def plan(self, now: Any) -> SitePlan:
+    def plan(self, now: float) -> SitePlan:
         """Return the processors that running jobs and reservations leave free over time."""
         running = [(end, job.procs) for end, _, job in self._simulation.planned_ends]
         plan = SitePlan(now, self.level.free, running)
@@ -125,7 +125,7 @@ class ReservingMachine(Machine):
             plan.take(begin, procs, duration)
         return plan
 
-    def _earliest(self, job: Any, now: Any) -> Any:
+    def _earliest(self, job: Any, now: float) -> Any:
         """Return the earliest slot for a waiting job that the claims of the others leave."""
         plan, end = self.plan(now), now + job.estimate
         others = {other: claim for other, claim in self._claims.items() if other is not job}
@@ -135,17 +135,17 @@ class ReservingMachine(Machine):
             end = just_after(end)
         return plan.earliest(job.procs, end - now, now)
 
-    def changes_ahead(self, now: Any) -> bool:
+    def changes_ahead(self, now: float) -> bool:
         """Whether any reservation is ahead."""
         return bool(self.accepted)
 
-    def fits(self, job: Any, now: Any) -> bool:
+    def fits(self, job: Any, now: float) -> bool:
         """Whether enough is free and available to a job until its planned end."""
         if not self.level.fits(job) or not self.accepted:
             return self.level.fits(job)
         return bool(self._earliest(job, now) == now)
 
-    def reserve(self, job: Any, now: Any, *, strictly: bool = False) -> Any:
+    def reserve(self, job: Any, now: float, *, strictly: bool = False) -> Any:
         """Claim the earliest slot for a waiting job; return its begin."""
         begin = self._earliest(job, now)
         self._claims[job] = Claim(begin, begin + job.estimate, strictly)
@@ -158,7 +158,7 @@ class ReservingMachine(Machine):
         else:
             self._claims.pop(job, None)
 
-    def start(self, job: Any, now: Any) -> None:
+    def start(self, job: Any, now: float) -> None:
         """Start a job."""
         super().start(job, now)
         self._claims.pop(job, None)

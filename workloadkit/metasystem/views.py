@@ -86,7 +86,7 @@ class SiteView:
     place: int
     site: "Site"
     procs: int
-    now: Any = 0
+    now: float = 0
     _published: Published | None = None
     _sent: list[Coming] = field(default_factory=list)
     _forecast: Forecast | None = None

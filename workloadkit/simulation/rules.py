@@ -28,24 +28,24 @@ FIRST = -1  # of submissions, with a pass after each event
 
 
 @shared
-def is_overdue(planned_end: Any, now: Any) -> Any:
+def is_overdue(planned_end: Any, now: float) -> Any:
     """Whether a job that still runs has outlived its planned end."""
     return planned_end < now
 
 
 @shared
-def counted_end(planned_end: Any, now: Any) -> Any:
+def counted_end(planned_end: Any, now: float) -> Any:
     """Return the end of a running job in plans: that of an overdue one is now."""
     return max(planned_end, now)
 
 
 @shared
-def is_in_time(end: Any, shadow: Any, strict: Any) -> Any:
+def is_in_time(end: float, shadow: float, strict: Any) -> Any:
     """Whether a job with this planned end overtakes without spare processors."""
     return end < shadow or (end == shadow and not strict)
 
 
-def find_shadow(level: Any, job: Any, planned_ends: Iterable[Any], now: Any) -> tuple[Any, Any]:
+def find_shadow(level: Any, job: Any, planned_ends: Iterable[Any], now: float) -> tuple[Any, Any]:
     """Return the shadow time of a job that does not fit, and the level that it leaves then.
 
     Parameters

@@ -175,7 +175,7 @@ def job_ended(users: Any, place: Any, response: Any) -> None:
 
 
 @bare
-def arrival(users: Any, released: Any, now: Any) -> Any:
+def arrival(users: Any, released: Any, now: float) -> Any:
     """Return the arrival time of a batch that is released now."""
     who, batch, _ = released
     activities, behaviour = users.activities, users.behaviour

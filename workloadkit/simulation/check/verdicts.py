@@ -144,7 +144,7 @@ def refuted(text: str, why: str, count: int) -> ScheduleClaim:
     return ScheduleClaim(text, "refuted", why + more)
 
 
-def seconds(time: Any) -> str:
+def seconds(time: float) -> str:
     """Return a time as text; whole numbers in full.
 
     Examples

@@ -86,7 +86,7 @@ _pass_is_open = by_part("policy", "pass_is_open", _no)
 _finish_pass = by_part("policy", "finish_pass", _nothing)
 
 
-def play(state: State, begin: Any = None, until: Any = None) -> int:
+def play(state: State, begin: float | None = None, until: float | None = None) -> int:
     """Run until nothing is left to do, or until a part of the state requires a return.
 
     Parameters
@@ -193,7 +193,7 @@ _play_custom = uncached(_run)
 
 def begin_at(
     state: State,
-    now: Any,
+    now: float,
     start: NDArray,
     running: NDArray[np.int64],
     planned: tuple[Any, Mapping[str, Any]] = ((), {}),
@@ -233,7 +233,7 @@ class _Nobody(NamedTuple):
 register_functions(_Nobody, SimpleNamespace(__name__=__name__, job_returned=_nothing))
 
 
-def change_before(state: State, time: Any) -> None:
+def change_before(state: State, time: float) -> None:
     """Apply the changes of the machine before a time, while nothing runs or waits. [s]."""
     before = just_before(state.never.dtype.type(time).item())
     _change_until(state._replace(policy=_Nobody(0)), state.never.dtype.type(before))

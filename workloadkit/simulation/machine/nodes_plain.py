@@ -113,15 +113,15 @@ class NodeMachine(FailingMachine):
         """Describe the outages that never end."""
         return what_stays_down(self._shutdowns, self.procs)
 
-    def changes_ahead(self, now: Any) -> bool:
+    def changes_ahead(self, now: float) -> bool:
         """Whether reservations are of certain nodes."""
         return self._by_nodes
 
-    def fits(self, job: JobView, now: Any) -> bool:
+    def fits(self, job: JobView, now: float) -> bool:
         """Whether there is room for a job until its planned end, on what is not claimed."""
         return self._place_now(job, now) is not None
 
-    def _place_now(self, job: JobView, now: Any) -> Place | None:
+    def _place_now(self, job: JobView, now: float) -> Place | None:
         """Return where a job can start now, None for nowhere.
 
         One whose reservation has begun starts in its own place or not at all.
@@ -137,7 +137,7 @@ class NodeMachine(FailingMachine):
         place: Place | None = self._least(job, now, now).place(job)
         return place
 
-    def start(self, job: JobView, now: Any) -> None:
+    def start(self, job: JobView, now: float) -> None:
         """Start a job in the given place, else where there is room until its planned end.
 
         If there is none, anywhere.
@@ -176,7 +176,7 @@ class NodeMachine(FailingMachine):
         claim = self._claims.get(job)
         return claim and [claim.begin, claim.end, self._by_number(claim.place)]
 
-    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+    def end(self, job: JobView, now: float, interrupted: bool) -> None:
         """Release the place of a job."""
         self._claims.pop(job, None)
         self._nodes.give_back(job)
@@ -186,7 +186,7 @@ class NodeMachine(FailingMachine):
         nodes = tuple(self._by_number(place))
         self.runs.append((job, Run(job.number, job.start, now, (), interrupted, nodes=nodes)))
 
-    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
+    def reserve(self, job: JobView, now: float, *, strictly: bool = False) -> Any:
         """Claim nodes for a job, from the earliest possible second on; return that second."""
         self.release(job)
         claim = self.first_claim(job, now, now)
@@ -195,7 +195,7 @@ class NodeMachine(FailingMachine):
         self._claims[job] = claim._replace(strictly=strictly)
         return claim.begin
 
-    def first_claim(self, job: JobView, earliest: Any, now: Any) -> Claim | None:
+    def first_claim(self, job: JobView, earliest: float, now: float) -> Claim | None:
         """Return the first claim for a job, from some second on; None if there is no place."""
         ends = {running.start + running.estimate for running in self._places}
         ends.update(claim.end for claim in self._all_claims.values())
@@ -211,7 +211,7 @@ class NodeMachine(FailingMachine):
         """Claims of requests and of waiting jobs."""
         return {**self._accepted, **self._claims}
 
-    def _least(self, job: JobView, begin: Any, now: Any, *, is_free: bool = True) -> NodeLevel:
+    def _least(self, job: JobView, begin: float, now: float, *, is_free: bool = True) -> NodeLevel:
         """Return what is available to a job from `begin` on, for its estimate.
 
         By the plans, running jobs that have outlived their estimates end now; what they hold is
@@ -225,7 +225,9 @@ class NodeMachine(FailingMachine):
         levels += [self._planned(job, time, now, strikes=True) for time in strikes]
         return levels[0].least([*levels[1:], *([self.level] if is_free else [])])
 
-    def _planned(self, job: JobView, time: Any, now: Any, *, strikes: bool = False) -> NodeLevel:
+    def _planned(
+        self, job: JobView, time: float, now: float, *, strikes: bool = False
+    ) -> NodeLevel:
         """Return the level planned for some second, without the claim of a job.
 
         As an outage begins (`strikes`), others that end then are not over, and no claim begins.

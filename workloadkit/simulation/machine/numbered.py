@@ -273,7 +273,7 @@ def new_timetable(shutdowns: Sequence[Shutdown], dtype: np.dtype) -> Timetable:
     )
 
 
-def _time(time: Any, dtype: np.dtype) -> Any:
+def _time(time: float, dtype: np.dtype) -> Any:
     return never(dtype) if time == np.inf else time
 
 

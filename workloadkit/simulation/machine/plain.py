@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from workloadkit.simulation.plain.simulation import Simulation
 
 
-def just_before(time: Any) -> Any:
+def just_before(time: float) -> Any:
     """Return the time just before a time: for whole seconds, the second before."""
     return time - 1 if isinstance(time, int) else nextafter(time, -inf)
 
 
-def just_after(time: Any) -> Any:
+def just_after(time: float) -> Any:
     """Return the time just after a time: for whole seconds, the second after."""
     return time + 1 if isinstance(time, int) else nextafter(time, inf)
 
@@ -53,12 +53,12 @@ class Claim(NamedTuple):
     strictly: bool = False
     place: Mapping[int, int] = {}
 
-    def is_in_the_way(self, begin: Any, end: Any) -> bool:
+    def is_in_the_way(self, begin: float, end: float) -> bool:
         """Whether it begins during some time."""
         return begin < self.begin < end or (self.strictly and self.begin == end)
 
 
-def is_kept_at(end: Any, claims: Iterable[Claim]) -> bool:
+def is_kept_at(end: float, claims: Iterable[Claim]) -> bool:
     """Whether a job that starts keeps its place at its planned end: a strict claim begins then."""
     return any(claim.strictly and claim.begin == end for claim in claims)
 
@@ -180,11 +180,11 @@ class Machine:
         """Whether a job fits on the idle machine."""
         return self._whole.fits(job)
 
-    def fits(self, job: "JobView", now: Any) -> bool:
+    def fits(self, job: "JobView", now: float) -> bool:
         """Whether enough is free and available to a job until its planned end."""
         return self.level.fits(job)
 
-    def start(self, job: "JobView", now: Any) -> None:
+    def start(self, job: "JobView", now: float) -> None:
         """Start a job."""
         self.level.take(job)
 
@@ -203,21 +203,21 @@ class Machine:
         """Return what is reserved for a job, for a saved state; None for nothing."""
         return None
 
-    def end(self, job: "JobView", now: Any, interrupted: bool) -> None:
+    def end(self, job: "JobView", now: float, interrupted: bool) -> None:
         """Release the resources of a job that has ended or was interrupted."""
         self.level.give_back(job)
         if interrupted:
             self.runs.append((job, Run(job.number, job.start, now, (), interrupted)))
 
-    def changes_ahead(self, now: Any) -> bool:
+    def changes_ahead(self, now: float) -> bool:
         """Whether plans know of future changes of the machine."""
         return False
 
-    def reserve(self, job: "JobView", now: Any, *, strictly: bool = False) -> Any:
+    def reserve(self, job: "JobView", now: float, *, strictly: bool = False) -> Any:
         """Reserve resources for a waiting job; return the start, `inf` for never."""
         raise WorkloadError("processors can be reserved only if there are outages")
 
-    def room_until(self, end: Any, now: Any) -> int:
+    def room_until(self, end: float, now: float) -> int:
         """Return the processors of the largest job that can start now and end then."""
         free: int = self.level.free
         return free

@@ -176,11 +176,11 @@ class NumberedMachine(FailingMachine):
         self._simulation.scheduler.free = self.level.free
         self.working = working
 
-    def changes_ahead(self, now: Any) -> bool:
+    def changes_ahead(self, now: float) -> bool:
         """Whether a change is known: an announced outage, or the end of one."""
         return any(shutdown.start >= now or shutdown.end < inf for shutdown in self._announced)
 
-    def fits(self, job: JobView, now: Any) -> bool:
+    def fits(self, job: JobView, now: float) -> bool:
         """Whether enough of the free processors are available to a job until its planned end."""
         if not self.level.fits(job):
             return False
@@ -188,11 +188,11 @@ class NumberedMachine(FailingMachine):
             return True
         return self.room_until(now + job.estimate, now, job) >= job.procs
 
-    def room_until(self, end: Any, now: Any, job: JobView | None = None) -> int:
+    def room_until(self, end: float, now: float, job: JobView | None = None) -> int:
         """Return how many free processors are available until some time, to a certain job."""
         return int(np.count_nonzero(self._free & (self._wanted(job, now) >= end)))
 
-    def start(self, job: JobView, now: Any) -> None:
+    def start(self, job: JobView, now: float) -> None:
         """Give a job its processors; they must be free, but need not be available until its end."""
         super().start(job, now)
         self._promised.pop(job, None)
@@ -200,7 +200,7 @@ class NumberedMachine(FailingMachine):
         self._busy[which] = True
         self._running[job] = _Hold(now, now + job.estimate, which)
 
-    def _chosen(self, job: JobView, now: Any) -> NDArray[np.int64]:
+    def _chosen(self, job: JobView, now: float) -> NDArray[np.int64]:
         """Return the processors of a job that starts."""
         if (given := self._given.pop(job, None)) is not None:
             return np.array(given, np.int64) - 1
@@ -226,7 +226,7 @@ class NumberedMachine(FailingMachine):
         hold = self._promised.get(job)
         return hold and [hold.begin, hold.end, _numbers(hold.processors)]
 
-    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+    def end(self, job: JobView, now: float, interrupted: bool) -> None:
         """Release the processors of a job."""
         self.level.give_back(job)
         which = self._running.pop(job).processors
@@ -238,7 +238,7 @@ class NumberedMachine(FailingMachine):
         """Describe the outages that never end."""
         return what_stays_down(self._shutdowns, self.procs)
 
-    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
+    def reserve(self, job: JobView, now: float, *, strictly: bool = False) -> Any:
         """Promise a job its processors for its estimate, from the earliest possible second on.
 
         It takes those with the shortest idle time before, then as jobs that start. If enough are
@@ -284,7 +284,7 @@ class NumberedMachine(FailingMachine):
         """Return which processors are up and run nothing."""
         return ~self._busy & (self._down == 0)
 
-    def _wanted(self, job: JobView | None, now: Any) -> NDArray[np.float64]:
+    def _wanted(self, job: JobView | None, now: float) -> NDArray[np.float64]:
         """Return the first claim of an outage or another job on each processor, shape (procs,)."""
         wanted = np.full(self.procs, inf)
         for shutdown in self._announced:
@@ -297,7 +297,7 @@ class NumberedMachine(FailingMachine):
                 wanted[hold.processors] = np.minimum(wanted[hold.processors], hold.begin)
         return wanted
 
-    def _plans(self, now: Any) -> tuple[NDArray[np.int64], NDArray, NDArray]:
+    def _plans(self, now: float) -> tuple[NDArray[np.int64], NDArray, NDArray]:
         """Return when processors are unavailable: processor, begin and end, by processor.
 
         A running job that has outlived its estimate counts as ending now.
@@ -324,7 +324,7 @@ class NumberedMachine(FailingMachine):
         end: NDArray,
         procs: int,
         duration: Any,
-        now: Any,
+        now: float,
     ) -> Any:
         """Return the start of the earliest slot of this size: now or at a planned end."""
         if not which.size:

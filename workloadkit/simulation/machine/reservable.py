@@ -49,14 +49,14 @@ class ReservableNodeMachine(Answering, NodeMachine):
         self.held: list[tuple[int, Run]] = []
         self.let_reserve(table)
 
-    def offer(self, view: JobView, earliest: Any, latest: Any) -> Claim | None:
+    def offer(self, view: JobView, earliest: float, latest: float) -> Claim | None:
         """Return the first claim that suits, by running jobs and accepted requests; else None."""
         waiting, self._claims = self._claims, {}
         claim = self.first_claim(view, earliest, self._simulation.now)
         self._claims = waiting
         return claim if claim is not None and claim.begin <= latest else None
 
-    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+    def end(self, job: JobView, now: float, interrupted: bool) -> None:
         """Release the place of a job, or of a reservation."""
         super().end(job, now, interrupted)
         if (row := job._record.row) < 0:

@@ -166,7 +166,7 @@ class Answering(Machine):
         request = self._request_of.get(job.row)
         return request is not None and self.answer[request] != REFUSED
 
-    def offer(self, view: JobView, earliest: Any, latest: Any) -> Any:
+    def offer(self, view: JobView, earliest: float, latest: float) -> Any:
         """Return the first claim that suits, by running jobs and accepted requests; else None."""
         raise NotImplementedError
 
@@ -208,12 +208,12 @@ class ReservableMachine(Answering):
         self._running: dict[JobView, None] = {}
         self.let_reserve(table)
 
-    def offer(self, view: JobView, earliest: Any, latest: Any) -> Claim | None:
+    def offer(self, view: JobView, earliest: float, latest: float) -> Claim | None:
         """Return the first claim that suits, by running jobs and accepted requests; else None."""
         begin = self._slot(view, earliest, latest)
         return None if begin == inf else Claim(begin, begin + view.estimate)
 
-    def _slot(self, view: JobView, earliest: Any, latest: Any) -> Any:
+    def _slot(self, view: JobView, earliest: float, latest: float) -> Any:
         """Return the first start that suits, by running jobs and accepted requests; else `inf`."""
         now = self._simulation.now
         ends = {counted_end(running.planned_end, now) for running in self._running}
@@ -227,29 +227,29 @@ class ReservableMachine(Answering):
                 return begin
         return inf
 
-    def changes_ahead(self, now: Any) -> bool:
+    def changes_ahead(self, now: float) -> bool:
         """Whether reservations are ahead."""
         return bool(self._accepted)
 
-    def fits(self, job: JobView, now: Any) -> bool:
+    def fits(self, job: JobView, now: float) -> bool:
         """Whether there is room for a job until its planned end, next to what is claimed."""
         return self.level.fits(job) and self._is_free(job, now, now)
 
-    def room_until(self, end: Any, now: Any) -> int:
+    def room_until(self, end: float, now: float) -> int:
         """Return how many processors are free and not claimed until some time."""
         claims = {**self._accepted, **self._claims}
         starts = [claim.begin for claim in claims.values() if claim.is_in_the_way(now, end)]
         planned = [self._planned(time, claims).free for time in [now, *starts]]
         return min(self.level.free, *planned)
 
-    def _is_free(self, job: JobView, begin: Any, now: Any) -> bool:
+    def _is_free(self, job: JobView, begin: float, now: float) -> bool:
         """Whether enough is planned to be free during a job that begins at some second."""
         end, claims = begin + job.estimate, {**self._accepted, **self._claims}
         claims.pop(job, None)
         starts = [claim.begin for claim in claims.values() if claim.is_in_the_way(begin, end)]
         return all(self._planned(time, claims).fits(job) for time in [begin, *starts])
 
-    def _planned(self, time: Any, claims: dict[JobView, Claim]) -> Pool:
+    def _planned(self, time: float, claims: dict[JobView, Claim]) -> Pool:
         """Return the level planned for some second, with some claims."""
         level: Pool = self.level.copy()
         for running in self._running:
@@ -260,7 +260,7 @@ class ReservableMachine(Answering):
                 level.take(other)
         return level
 
-    def start(self, job: JobView, now: Any) -> None:
+    def start(self, job: JobView, now: float) -> None:
         """Start a job."""
         super().start(job, now)
         self._claims.pop(job, None)
@@ -268,13 +268,13 @@ class ReservableMachine(Answering):
         if is_kept_at(end := now + job.estimate, self._claims.values()):
             self._claims[job] = Claim(end, just_after(end))
 
-    def end(self, job: JobView, now: Any, interrupted: bool) -> None:
+    def end(self, job: JobView, now: float, interrupted: bool) -> None:
         """Release the processors of a job."""
         super().end(job, now, interrupted)
         self._claims.pop(job, None)
         del self._running[job]
 
-    def reserve(self, job: JobView, now: Any, *, strictly: bool = False) -> Any:
+    def reserve(self, job: JobView, now: float, *, strictly: bool = False) -> Any:
         """Claim processors for a job, from the earliest possible second on; return that second."""
         self.release(job)
         ends = {running.planned_end for running in self._running}

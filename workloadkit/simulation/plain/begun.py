@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def begin_at(
-    simulation: "Simulation", now: Any, jobs: Iterable[Job], memory: Memories = NOTHING
+    simulation: "Simulation", now: float, jobs: Iterable[Job], memory: Memories = NOTHING
 ) -> None:
     """Begin at a time with jobs that run or have ended, or wait.
 

@@ -39,7 +39,7 @@ class EventQueue:
         self._stream: Iterator[Event] = iter(())
         self._next: Event | None = None  # the next event of the stream
 
-    def add(self, time: Any, kind: int, key: int, happen: Callable[[Any], None], to: Any) -> int:
+    def add(self, time: float, kind: int, key: int, happen: Callable[[Any], None], to: Any) -> int:
         """Schedule an event; return its serial."""
         serial = next(self.serials)
         heappush(self._heap, (time, kind, key, serial, happen, to))
@@ -56,7 +56,7 @@ class EventQueue:
         """Cancel an event that is not of the stream."""
         self._void.add(serial)
 
-    def take_before(self, time: Any) -> Iterator[Event]:
+    def take_before(self, time: float) -> Iterator[Event]:
         """Take the events before a time, none of which is of the stream."""
         while self._heap and self._heap[0][0] < time:
             yield heappop(self._heap)

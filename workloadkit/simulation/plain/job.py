@@ -118,7 +118,7 @@ class _Facts:
         self._record = job
         self.arrival, self.number = job.arrival, job.number
         self.procs = job.procs
-        self.estimate: Any = job.estimate
+        self.estimate: float = job.estimate
         self.limit: Any = job.estimate
         self.submit, self.user, self.queue = job.submit, job.user, job.queue
         self.recorded_wait, self.utility = job.recorded_wait, job.utility
@@ -235,7 +235,7 @@ def show(job: Job) -> JobView:
     return view
 
 
-def replan(view: JobView, estimate: Any) -> None:
+def replan(view: JobView, estimate: float) -> None:
     """Replace the estimate with which a job is planned."""
     _set_estimate(view, estimate)
 

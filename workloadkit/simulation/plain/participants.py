@@ -241,7 +241,7 @@ class Scheduler(Participant):
         simulation = self._simulation
         return simulation.hardware.fits(job, simulation.now)
 
-    def room_until(self, end: Any) -> int:
+    def room_until(self, end: float) -> int:
         """Return the processors of the largest job that can start now and end at some time.
 
         For identical processors, of which outages or reservations are ahead.
@@ -313,7 +313,7 @@ class Scheduler(Participant):
         """Request a call of `wake_up` after some time."""
         self._simulation.wake_scheduler(self, seconds)
 
-    def set_alarm(self, time: Any) -> None:
+    def set_alarm(self, time: float | None) -> None:
         """Request a pass at a time, instead of the one requested before; None for none."""
         self._simulation.set_alarm(time)
 
@@ -369,10 +369,10 @@ class User(Participant):
     def submit(
         self,
         procs: int,
-        run: Any,
-        estimate: Any = None,
+        run: float,
+        estimate: float | None = None,
         *,
-        at: Any = None,
+        at: float | None = None,
         number: int | None = None,
         utility: Sequence[Point] = (),
     ) -> Job:

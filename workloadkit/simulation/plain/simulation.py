@@ -107,7 +107,7 @@ class Simulation:
         self._renews = getattr(predictor, "renewed", False)
         self._stale = False  # whether predictions are to be renewed
         self._renewable: list[JobView] = []  # all waiting jobs, and some that run
-        self.now: Any = 0
+        self.now: float = 0
         self.first: Any = None  # first submission of all
         self.jobs: list[JobView] = []
         self.running: dict[JobView, int] = {}
@@ -143,7 +143,7 @@ class Simulation:
         """Whether no event is left."""
         return self._events.are_over
 
-    def go(self, until: Any = inf) -> list[Job]:
+    def go(self, until: float = inf) -> list[Job]:
         """Run to the last event before a time; return the jobs in the order of their arrival.
 
         Raises
@@ -155,7 +155,7 @@ class Simulation:
             user.begin()
         return self.go_on(until)
 
-    def go_on(self, until: Any = inf) -> list[Job]:
+    def go_on(self, until: float = inf) -> list[Job]:
         """Do the same after the end of a pass, in which the scheduler may have paused."""
         events, by_event, level = self._events, self.by_event, self.hardware.level
         scheduler, allocate = self.scheduler, self.scheduler.allocate
@@ -202,9 +202,9 @@ class Simulation:
         self,
         user: User,
         procs: int,
-        run: Any,
-        estimate: Any,
-        at: Any,
+        run: float,
+        estimate: float | None,
+        at: float | None,
         number: int | None,
         utility: Sequence[Point] = (),
     ) -> Job:
@@ -345,12 +345,12 @@ class Simulation:
         if changed:
             self.scheduler.plans_void()
 
-    def resume(self, job: Job, end: Any) -> None:
+    def resume(self, job: Job, end: float) -> None:
         """Continue a job that started elsewhere, until `end`."""
         self._n_waiting += 1
         self.start(job, job.start, end)
 
-    def start(self, job: Job, start: Any, end: Any) -> None:
+    def start(self, job: Job, start: float, end: float) -> None:
         """Run a waiting job."""
         self._n_waiting -= 1
         view, job.start = job.view, start
@@ -418,7 +418,7 @@ class Simulation:
         """Wake a scheduler after some time, before the users."""
         self._events.add(self.after(seconds), SCHEDULER_WAKE_UP, 0, _wake_up, scheduler)
 
-    def set_alarm(self, time: Any) -> None:
+    def set_alarm(self, time: float | None) -> None:
         """Request a pass at a time, instead of the one requested before; None for none."""
         if self._alarm is not None:
             self._events.cancel(self._alarm)
@@ -429,15 +429,15 @@ class Simulation:
     def _alarm_rings(self, _: None) -> None:
         self._alarm = None
 
-    def wake_at(self, user: User, time: Any) -> None:
+    def wake_at(self, user: User, time: float) -> None:
         """Wake a user at a time."""
         self._events.add(time, WAKE_UP, user.number, _wake_up, user)
 
-    def change_at(self, time: Any, rank: int, change: Callable[[Any], None], to: Any) -> None:
+    def change_at(self, time: float, rank: int, change: Callable[[Any], None], to: Any) -> None:
         """Schedule a change of the machine; within one second, the lowest rank comes first."""
         self._events.add(time, MACHINE, rank, change, to)
 
-    def request_at(self, time: Any, rank: int, act: Callable[[Any], None], on: Any) -> None:
+    def request_at(self, time: float, rank: int, act: Callable[[Any], None], on: Any) -> None:
         """Schedule an event of a reservation; within one second, the lowest rank comes first."""
         self._events.add(time, REQUEST, rank, act, on)
 

@@ -136,7 +136,9 @@ class CompiledPolicy:
         """Return the state to continue with, after the policy has requested a return."""
         return state
 
-    def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
+    def run(
+        self, state: State, begin: float | None = None, until: float | None = None
+    ) -> tuple[State, int]:
         """Run from a pass at `begin`, if given, to `until` or the end; return the reason."""
         why = play(state, begin, until)
         while why in (REQUESTED, LACKS_ROOM):
@@ -150,7 +152,7 @@ class CompiledPolicy:
         """Run from the first submission to the end of the last job; return the last state."""
         return self.play_until(state)
 
-    def play_until(self, state: State, until: Any = None) -> State:
+    def play_until(self, state: State, until: float | None = None) -> State:
         """Run from the first submission to a time, or the end of the last job."""
         begin = self.rules.begin
         state = self.begin(state) if begin is None else self.begin_at(state, begin)
@@ -162,7 +164,7 @@ class CompiledPolicy:
         """When the simulation begins with a pass; None if it goes on as it was cut."""
         return None if self.rules.memory.goes_on else self.rules.begin
 
-    def remembered(self, until: Any) -> tuple[NDArray[np.int64], Memories]:
+    def remembered(self, until: float) -> tuple[NDArray[np.int64], Memories]:
         """Return the jobs that run or wait before a time, and what is remembered then."""
         state = self.new_state()
         state.at.cut = True
@@ -192,7 +194,7 @@ class CompiledPolicy:
         """Return the state with what `remember` returned; override both."""
         return state
 
-    def begin_at(self, state: State, now: Any) -> State:
+    def begin_at(self, state: State, now: float) -> State:
         """Return the state with the jobs that are there as the simulation begins."""
         n_there = int(np.searchsorted(self.workload.submit, now))
         assert self.workload.begun is not None  # as it begins at a time
@@ -215,7 +217,7 @@ class CompiledPolicy:
             state.clock[0] = just_before(state.clock[0].item())  # all that happens then is due
         return state
 
-    def _resume(self, state: State, now: Any, start: NDArray, there: NDArray[np.int64]) -> None:
+    def _resume(self, state: State, now: float, start: NDArray, there: NDArray[np.int64]) -> None:
         """Continue the running jobs, on the places that the machine remembers."""
         columns = (self.rules.memory.machine or {}).get("jobs", {})
         turn = given_values(columns.get("turn", there.tolist()), there, 0)
@@ -269,7 +271,7 @@ def known_values(values: NDArray, known: NDArray[np.bool_]) -> list[Any]:
 
 
 def given_values(
-    column: Sequence[Any], jobs: NDArray[np.int64], unknown: Any, latest: Any = np.inf
+    column: Sequence[Any], jobs: NDArray[np.int64], unknown: Any, latest: float = np.inf
 ) -> list[Any]:
     """Return a column of a saved state, with a value for each of `jobs`.
 

@@ -40,7 +40,7 @@ class Profile:
     (0, 20)
     """
 
-    def __init__(self, now: Any, level: Any, ends: Iterable[tuple[Any, int, Any]] = ()) -> None:
+    def __init__(self, now: float, level: Any, ends: Iterable[tuple[Any, int, Any]] = ()) -> None:
         self._times, self._levels = [now], [level.copy()]
         for end, _, job in ends:
             if end > self._times[-1]:
@@ -52,7 +52,7 @@ class Profile:
         """Return when each step begins, and the level until the next one."""
         return list(zip(self._times, self._levels, strict=True))
 
-    def fits(self, begin: Any, job: JobView) -> bool:
+    def fits(self, begin: float, job: JobView) -> bool:
         """Whether there is room for a job from `begin` on, for its whole estimate."""
         first = bisect_right(self._times, begin) - 1
         last = bisect_left(self._times, begin + job.estimate)
@@ -68,15 +68,15 @@ class Profile:
                 return begin
         return inf
 
-    def take(self, begin: Any, job: JobView) -> None:
+    def take(self, begin: float, job: JobView) -> None:
         """Take the room of a job from `begin`, which is not before now, for its estimate."""
         self._change(begin, job, "take")
 
-    def release(self, begin: Any, job: JobView) -> None:
+    def release(self, begin: float, job: JobView) -> None:
         """Release the room of a job."""
         self._change(begin, job, "give_back")
 
-    def _change(self, begin: Any, job: JobView, how: str) -> None:
+    def _change(self, begin: float, job: JobView, how: str) -> None:
         end = begin + job.estimate
         if not begin < end:  # from never to never
             return
@@ -87,7 +87,7 @@ class Profile:
             if step > 0 and self._levels[step - 1] == self._levels[step]:
                 del self._times[step], self._levels[step]
 
-    def _step(self, time: Any) -> int:
+    def _step(self, time: float) -> int:
         """Return the step that begins at `time`; add it if necessary."""
         step = bisect_left(self._times, time)
         if step == len(self._times) or self._times[step] != time:

@@ -129,7 +129,7 @@ class OpenUsers:
     name: ClassVar[str] = "open"
 
     def plain(
-        self, workload: Workload, begin: Any = None, memory: Memories = NOTHING
+        self, workload: Workload, begin: float | None = None, memory: Memories = NOTHING
     ) -> list[User]:
         """Return the users of a workload in plain Python, for one simulation."""
         return [Replay(workload, begin, memory)]
@@ -174,7 +174,7 @@ class Replay(User):
         return jobs if w.leaves is None else map(_leaving, jobs, w.leaves.tolist())
 
 
-def _leaving(job: Job, time: Any) -> Job:
+def _leaving(job: Job, time: float) -> Job:
     """Set when a job leaves the queue, unless it does not."""
     job.leaves = None if time == never(np.asarray(time).dtype) else time
     return job

@@ -200,7 +200,7 @@ class DependentUser(User):
         for i in range(self._first[job.row], self._first[job.row + 1]):
             self._submit(self._next[i], self.now + self._delay[i])
 
-    def _submit(self, place: int, time: Any = None) -> None:
+    def _submit(self, place: int, time: float | None = None) -> None:
         job = Job(self, *self._jobs[place])
         job.row = place
         if time is not None:

@@ -186,22 +186,22 @@ class UserUse:
         self.waiting_work[job.user] -= float(before) * job.procs
         self.waiting_work[job.user] += _work(job)
 
-    def starts(self, job: ReplayedJob, now: Any) -> None:
+    def starts(self, job: ReplayedJob, now: float) -> None:
         """Count a waiting job as running."""
         self.leaves(job)
         self.running_work[job.user] += _work(job)
         self._change(job.user, now, job.procs)
 
-    def ends(self, job: ReplayedJob, now: Any) -> None:
+    def ends(self, job: ReplayedJob, now: float) -> None:
         """Remove a running job."""
         self.running_work[job.user] -= _work(job)
         self._change(job.user, now, -job.procs)
 
-    def _change(self, user: int, now: Any, procs: int) -> None:
+    def _change(self, user: int, now: float, procs: int) -> None:
         self.until[user] = self.usage(user, now), now
         self.in_use[user] += procs
 
-    def usage(self, user: int, now: Any) -> float:
+    def usage(self, user: int, now: float) -> float:
         """Return the decayed usage of a user."""
         before, since = self.until.get(user, (0.0, now))
         return decayed(before, self.in_use[user], float(now - since), self.rate)

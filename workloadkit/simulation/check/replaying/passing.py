@@ -33,7 +33,7 @@ class Passing:
     def __init__(self, policy: Any, standing: Standing) -> None:
         self.policy, self.standing = policy, standing
         self.head: ReplayedJob | None = None
-        self.shadow: Any = inf
+        self.shadow: float = inf
         self.timer: Any = inf
 
     def job_arrives(self, job: ReplayedJob) -> None:

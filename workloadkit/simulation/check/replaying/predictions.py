@@ -46,7 +46,7 @@ class RepeatedPredictions:
         """Add a job that has ended to its group."""
         self.ended[self._group(job)].append(job.run)
 
-    def correct(self, job: Any, now: Any) -> Any:
+    def correct(self, job: Any, now: float) -> Any:
         """Return the planned run time of a running job that has reached its planned end.
 
         It is the first correction that is longer than the job has run, at most the limit.

@@ -107,8 +107,8 @@ class Repetition:
         self.n_passes = self.n_differing = self.n_untold = self.n_started = 0
         self.waits = self.starts = self.reserved = -1
         self.when: Any = -1
-        self.begin: Any = -1
-        self.until: Any = -1
+        self.begin: float = -1
+        self.until: float = -1
 
     def play(self) -> ReplayResult:
         """Process all instants."""
@@ -353,7 +353,7 @@ def _instants_of(case: ScheduleCase, jobs: list[ReplayedJob]) -> dict[Any, Insta
     found: dict[Any, Instant] = {}
     not_started = never(case.start.dtype)
 
-    def at(time: Any) -> Instant:
+    def at(time: float) -> Instant:
         return found.setdefault(time, Instant())
 
     for job in jobs:

@@ -26,12 +26,12 @@ class Rounding:
     def __init__(self, tie: Any) -> None:
         self.tie, self.decides = tie, False
 
-    def is_before(self, time: Any, other: Any) -> bool:
+    def is_before(self, time: float, other: Any) -> bool:
         """Whether a time is before another one by more than rounding."""
         self.compare(time, other)
         return bool(time + self.tie < other)
 
-    def compare(self, time: Any, other: Any) -> None:
+    def compare(self, time: float, other: Any) -> None:
         """Record that two times may be one."""
         self.decides |= 0 < self.tie >= abs(time - other)
 
@@ -52,7 +52,7 @@ class ReplayedPlan:
     """
 
     def __init__(
-        self, now: Any, free: int, ends: Iterable[tuple[Any, int]], rounding: Rounding
+        self, now: float, free: int, ends: Iterable[tuple[Any, int]], rounding: Rounding
     ) -> None:
         self.times, self.levels, self.rounding = [now], [free], rounding
         for end, procs in ends:
@@ -77,7 +77,7 @@ class ReplayedPlan:
                 return begin
         return inf
 
-    def fits(self, end: Any, procs: int) -> bool:
+    def fits(self, end: float, procs: int) -> bool:
         """Whether processors are free from now until a time; for 0 s they always are."""
         if end <= self.times[0]:
             return True
@@ -88,23 +88,23 @@ class ReplayedPlan:
                 return False
         return True
 
-    def take(self, begin: Any, end: Any, procs: int) -> None:
+    def take(self, begin: float, end: float, procs: int) -> None:
         """Take processors from a time, or from now if that is later; negative: return them."""
         if begin < inf:
             first, last = self._step(max(begin, self.times[0])), self._step(end)
             for step in range(first, last):
                 self.levels[step] -= procs
 
-    def take_at(self, time: Any, procs: int) -> None:
+    def take_at(self, time: float, procs: int) -> None:
         """Take processors of jobs that run at a time, or at now if that is later."""
         if time < inf:
             self.levels[self._step(max(time, self.times[0]))] -= procs
 
-    def level(self, time: Any) -> int:
+    def level(self, time: float) -> int:
         """Return the processors that are free at a time."""
         return self.levels[self._step(time)] if time < inf else self.levels[-1]
 
-    def _step(self, time: Any) -> int:
+    def _step(self, time: float) -> int:
         """Return the step that begins at a time; add it if necessary."""
         times, step = self.times, bisect_left(self.times, time)
         for near in times[max(step - 1, 0) : step + 1]:
@@ -182,7 +182,7 @@ class Standing:
     rounding: Rounding
     free: int
     first: Any
-    now: Any = 0
+    now: float = 0
     waiting: list[ReplayedJob] = field(default_factory=list)
     running: list[ReplayedJob] = field(default_factory=list)
 

@@ -107,7 +107,7 @@ def draw_parent(share: Sequence[float], rng: np.random.Generator) -> int:
 
 def earned_by_easy(
     order: Sequence[JobView],
-    now: Any,
+    now: float,
     free: int,
     running: Iterable[tuple[Any, int]],
     utility_at: UtilityAt,

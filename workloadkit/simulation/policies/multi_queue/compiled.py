@@ -58,7 +58,7 @@ class PartitionProfile:
         The same of the whole machine.
     """
 
-    def __init__(self, now: Any, left: Sequence[int], machine_left: int) -> None:
+    def __init__(self, now: float, left: Sequence[int], machine_left: int) -> None:
         self.times = [now]
         self.left = [[*left, machine_left]]  # one row per step; the last column is the machine's
 
@@ -68,14 +68,14 @@ class PartitionProfile:
         other.times, other.left = list(self.times), [list(row) for row in self.left]
         return other
 
-    def change(self, begin: Any, end: Any, by: Sequence[int], of_machine: int) -> None:
+    def change(self, begin: float, end: float, by: Sequence[int], of_machine: int) -> None:
         """Add processors to each partition, and to the machine, from `begin` to `end`."""
         first, last = self._step(begin), len(self.times) if end == inf else self._step(end)
         for row in self.left[first:last]:
             for place, count in enumerate((*by, of_machine)):
                 row[place] += count
 
-    def _step(self, time: Any) -> int:
+    def _step(self, time: float) -> int:
         """Return the place of the step that begins at `time`; add it if necessary."""
         place = bisect_left(self.times, time)
         if place == len(self.times) or self.times[place] > time:
@@ -83,7 +83,7 @@ class PartitionProfile:
             self.left.insert(place, list(self.left[place - 1]))
         return place
 
-    def least(self, begin: Any, end: Any) -> tuple[list[int], int]:
+    def least(self, begin: float, end: float) -> tuple[list[int], int]:
         """Return the least that is left from the step at `begin` to `end`: by partition, in all."""
         first = self.times.index(begin)
         last = max(bisect_left(self.times, end), first + 1)

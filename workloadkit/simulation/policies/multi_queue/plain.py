@@ -258,7 +258,7 @@ class MultiQueueScheduler(Scheduler):
     def _reserve(
         self,
         job: JobView,
-        begin: Any,
+        begin: float,
         reserved: dict[JobView, Reservation],
         profile: PartitionProfile,
     ) -> None:

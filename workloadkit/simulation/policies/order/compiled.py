@@ -170,7 +170,7 @@ def _act_of(function: Callable[..., Any], digest: str, n_arguments: int) -> Call
     follow, run = kernel.follow, kernel.run
     arguments = _arguments(n_arguments)
 
-    def act(memory: Any, jobs: Any, what: int, job: int, _: int, now: Any) -> None:
+    def act(memory: Any, jobs: Any, what: int, job: int, _: int, now: float) -> None:
         if what != SCORED:
             follow(memory, jobs, what, job, now)
         elif now - jobs.submit[job] > memory.oldest_first:

@@ -200,30 +200,30 @@ class UserWork:
         """Remove a job that waits."""
         self.waiting[job.user] -= _work(job)
 
-    def starts(self, job: JobView, now: Any) -> None:
+    def starts(self, job: JobView, now: float) -> None:
         """Take a job from the waiting ones to the running ones."""
         self.waiting[job.user] -= _work(job)
         self.running[job.user] += _work(job)
         self._use(job.user, now, job.procs)
 
-    def ends(self, job: JobView, now: Any) -> None:
+    def ends(self, job: JobView, now: float) -> None:
         """Remove a running job."""
         self.running[job.user] -= _work(job)
         self._use(job.user, now, -job.procs)
 
-    def _use(self, user: int, now: Any, more: int) -> None:
+    def _use(self, user: int, now: float, more: int) -> None:
         self.used[user] = self.usage(user, now), now
         self.busy[user] += more
 
-    def waiting_work(self, user: int, now: Any) -> float:
+    def waiting_work(self, user: int, now: float) -> float:
         """Return the waiting work of a user."""
         return self.waiting[user]
 
-    def running_work(self, user: int, now: Any) -> float:
+    def running_work(self, user: int, now: float) -> float:
         """Return the running work of a user."""
         return self.running[user]
 
-    def usage(self, user: int, now: Any) -> float:
+    def usage(self, user: int, now: float) -> float:
         """Return the decayed usage of a user."""
         before, since = self.used.get(user, (0.0, now))
         return decayed(before, self.busy[user], float(now - since), self.decay)

@@ -313,7 +313,7 @@ class SelfAdaptiveScheduler(Scheduler):
         ended = [job for job in simulation.jobs if job.end <= until]
         return self.decisions.mean([(job.start - job.submit, job.run) for job in ended])
 
-    def _forecast(self, submitter: User, until: Any) -> Iterator[Job]:
+    def _forecast(self, submitter: User, until: float) -> Iterator[Job]:
         """Yield the jobs that are assumed to arrive until then."""
         length = self.policy.weeks * WEEK
         if self.policy.forecast == "replay":

@@ -150,7 +150,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         """Return how many rows of the machine the profiles of the candidates need."""
         return max(candidate.n_planned(n_jobs) for candidate in self.candidates)
 
-    def play_until(self, state: State, until: Any = None) -> State:
+    def play_until(self, state: State, until: float | None = None) -> State:
         """Run week by week, with a decision at the start of each."""
         users, now, low = state.users, self.rules.begin, 0
         if users is not None and not wait_for_first(users, state.jobs, state.by_event):

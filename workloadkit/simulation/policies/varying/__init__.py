@@ -312,7 +312,9 @@ class CompiledCustomOrder(CompiledVarying):
         order = function_of_time(order, workload.known_by)
         super().__init__(workload, rules, order, backfill, overtaking)
 
-    def run(self, state: State, begin: Any = None, until: Any = None) -> tuple[State, int]:
+    def run(
+        self, state: State, begin: float | None = None, until: float | None = None
+    ) -> tuple[State, int]:
         """Run as any policy does, if the function can be compiled."""
         if interpreted():
             return super().run(state, begin, until)

@@ -54,7 +54,7 @@ class BatchContext:
         columns = ("user", "procs", "run", "estimate", "job", "killed", "queue", "wait")
         self._jobs = [getattr(present.workload, name).tolist() for name in columns]
 
-    def beginning_again(self, member: int, now: Any, before: Any) -> tuple[Any, Any]:
+    def beginning_again(self, member: int, now: float, before: Any) -> tuple[Any, Any]:
         """Return when a user who has finished begins again, and the shift of the activities."""
         from workloadkit._kernels.local_time import seconds, weeks_until
 
@@ -65,7 +65,7 @@ class BatchContext:
         arrival = seconds(*zone, first + shift)
         return (int(arrival), int(shift)) if isinstance(now, int) else (arrival, shift)
 
-    def job(self, user: User, place: int, batch: int, submit: Any) -> Job:
+    def job(self, user: User, place: int, batch: int, submit: float) -> Job:
         """Create a job of the log, to be submitted by a user at some second."""
         of, procs, run, estimate, number, killed, queue, wait = (
             values[place] for values in self._jobs
@@ -138,7 +138,7 @@ class BatchUser(User):
         users, who = self.context.users, self.who
         self.begin_with(users.opening[who], users.begin[who], users.shift[who])
 
-    def begin_with(self, opening: int, arrival: Any, shift: Any) -> None:
+    def begin_with(self, opening: int, arrival: float, shift: Any) -> None:
         """Begin with a job, a place in `Activities.job`, as if all before it had been done."""
         self.shift, self._began = shift, arrival
         activities = self.context.activities

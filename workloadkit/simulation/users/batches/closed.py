@@ -287,7 +287,7 @@ class FluidUser(DrawingUser):
         own = slice(first[self.member], first[self.member + 1])
         self._recorded, self._local = recorded[own], local[own]
 
-    def begin_with(self, opening: int, arrival: Any, shift: Any) -> None:
+    def begin_with(self, opening: int, arrival: float, shift: Any) -> None:
         """Begin with the sessions moved by `shift`."""
         sessions = self._recorded, self._local, shift
         if self.behaviour.skipped == "recycle":

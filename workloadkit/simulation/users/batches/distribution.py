@@ -42,7 +42,7 @@ class DrawnTimes:
             own = self._value[first[0] : first[-1]]
         return own[int(self.context.rng.random() * len(own))] if own else 0
 
-    def local(self, time: Any) -> Any:
+    def local(self, time: float) -> Any:
         """Return local time."""
         from workloadkit._kernels.local_time import local_time
 
@@ -54,7 +54,7 @@ class DrawnTimes:
 
         return self.as_time(seconds(*self._zone, local))
 
-    def as_time(self, time: Any) -> Any:
+    def as_time(self, time: float) -> Any:
         """Return a time as the simulation has it: of whole seconds, or a float."""
         return int(time) if self._whole else float(time)
 
@@ -66,7 +66,7 @@ class DrawingUser(BatchUser):
         super().__init__(times.context, who)
         self.times = times
 
-    def _send(self, opening: int, arrival: Any) -> None:
+    def _send(self, opening: int, arrival: float) -> None:
         """Submit a batch; none of its jobs has ended, as far as the user knows."""
         self._ended: list[Job] = []
         super()._send(opening, arrival)
@@ -200,12 +200,12 @@ class ShiftUser(DrawingUser):
         back = self.now + self.times.draw(self.member, by_end=by_end, between=True)
         return back if self._works_at(back) else self._next_shift(back)
 
-    def _works_at(self, time: Any) -> bool:
+    def _works_at(self, time: float) -> bool:
         from workloadkit._kernels.local_time import is_active
 
         return is_active(self.times.local(time), *self.hours)
 
-    def _next_shift(self, time: Any) -> Any:
+    def _next_shift(self, time: float) -> Any:
         from workloadkit._kernels.local_time import next_beginning
 
         begin = self.times.seconds(next_beginning(self.times.local(time), *self.hours))

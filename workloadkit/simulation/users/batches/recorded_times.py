@@ -100,18 +100,18 @@ class Recycled:
         begin, end = self.local[session]
         return self.seconds(begin + moved), self.seconds(end + moved)
 
-    def latest_end(self, time: Any) -> Any:
+    def latest_end(self, time: float) -> Any:
         """Return the latest end of the sessions that are under way; None if there are none."""
         return max((end for begin, end in self._about(time) if begin <= time <= end), default=None)
 
-    def next_begin(self, time: Any) -> Any:
+    def next_begin(self, time: float) -> Any:
         """Return when the next session begins, after a time."""
         return min(begin for begin, _ in self._about(time) if begin > time)
 
-    def use(self, time: Any) -> None:
+    def use(self, time: float) -> None:
         """Record a submission."""
 
-    def _about(self, time: Any) -> list[BeginEnd]:
+    def _about(self, time: float) -> list[BeginEnd]:
         """Return all sessions up to the first repetition after a time."""
         first, last = self.local[0][0], self.local[-1][0]
         period = ((last - first) // WEEK + 1) * WEEK
@@ -153,14 +153,14 @@ class Reinserted(Recycled):
         ends = (self.when(session, shift)[1] for session in range(n_over))
         self.used_until = max(ends, default=-inf)
 
-    def latest_end(self, time: Any) -> Any:
+    def latest_end(self, time: float) -> Any:
         """Return the latest end of the sessions that are under way; None if there are none."""
         self._skip(time)
         there = [self.when(session, self.moved[session]) for session in self._unused()]
         ends = [end for begin, end in there if begin <= time <= end]
         return max((end for end in [*ends, self.used_until] if end >= time), default=None)
 
-    def next_begin(self, time: Any) -> Any:
+    def next_begin(self, time: float) -> Any:
         """Return the begin of the next unused session, after a time.
 
         A session that is under way is no longer available: its next begin counts.
@@ -168,7 +168,7 @@ class Reinserted(Recycled):
         self._skip(time)
         return min(self._begin_after(session, time) for session in self._unused())
 
-    def use(self, time: Any) -> None:
+    def use(self, time: float) -> None:
         """Record a submission: it uses the sessions that are under way."""
         self._skip(time)
         for session in self._unused():
@@ -184,7 +184,7 @@ class Reinserted(Recycled):
     def _unused(self) -> list[int]:
         return [session for session, used in enumerate(self.used) if not used]
 
-    def _skip(self, time: Any) -> None:
+    def _skip(self, time: float) -> None:
         """Repeat sessions that are over and were not used, some weeks later."""
         for session in self._unused():
             moved = self.moved[session]
@@ -193,10 +193,10 @@ class Reinserted(Recycled):
                 moved += WEEK
             self.moved[session] = moved
 
-    def _begin_after(self, session: int, time: Any) -> Any:
+    def _begin_after(self, session: int, time: float) -> Any:
         return self.when(session, self._begins_after(session, time))[0]
 
-    def _begins_after(self, session: int, time: Any) -> Any:
+    def _begins_after(self, session: int, time: float) -> Any:
         """Return the shift with which a session begins after a time."""
         moved = self.moved[session]
         moved += _passed(self.when(session, moved)[0], time, WEEK)
@@ -205,7 +205,7 @@ class Reinserted(Recycled):
         return moved
 
 
-def _passed(since: Any, until: Any, period: Any) -> Any:
+def _passed(since: Any, until: float, period: Any) -> Any:
     """Return the whole periods that pass in a time, but one, as clocks may be changed. [s]."""
     return max(int((until - since) // period) - 1, 0) * period
 
