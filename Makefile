@@ -13,7 +13,7 @@ NEEDED := 'import sys; sys.exit("Python 3.11 or later is required: make PYTHON=.
 export PYTHONDONTWRITEBYTECODE :=
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all test-lowest test-newest lint bench fuzz sample studies benchmark kernels wheel docs constraints clean
+.PHONY: demo test test-all test-lowest test-newest lint bench fuzz sample studies benchmark kernels wheel docs release constraints clean
 
 demo: $(VENV)/.run
 	$(BIN)/python scripts/demo.py demo
@@ -97,6 +97,11 @@ NOTEBOOKS ?= cache
 docs: $(VENV)/.docs
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet \
 		-D nb_execution_mode=$(NOTEBOOKS) -d docs/_build/doctrees docs docs/_build/html
+
+# Makes and checks all that a release publishes, in dist, and publishes nothing: RELEASING.md.
+# make release SKIP="test docs" PYTHONS="python3.11 python3.13"
+release: $(VENV)/.docs
+	$(BIN)/python scripts/release.py $(addprefix --skip ,$(SKIP)) $(addprefix --python ,$(PYTHONS))
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(NEWEST) build demo dist docs/_build
