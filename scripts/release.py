@@ -15,6 +15,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -88,9 +89,17 @@ def make_sdist() -> str:
 
 def archives() -> list[Path]:
     """Return the archives of this version: wheels, then sources."""
-    return [*sorted(DIST.glob(f"workloadkit-{version()}-*.whl"))] + [
-        *DIST.glob(f"workloadkit-{version()}.tar.gz")
-    ]
+    of_ours = sorted(DIST.glob(f"workloadkit-{version()}[-.]*"))
+    return [path for path in of_ours if path.suffix in (".whl", ".gz")]
+
+
+def names_in(path: Path) -> list[str]:
+    """Return the names in an archive, those of sources without their common folder."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as wheel:
+            return wheel.namelist()
+    with tarfile.open(path) as sources:
+        return [name.partition("/")[2] for name in sources.getnames()]
 
 
 def check_contents() -> str:
@@ -101,9 +110,7 @@ def check_contents() -> str:
     lines = []
     for path in found:
         is_wheel = path.suffix == ".whl"
-        names = zipfile.ZipFile(path).namelist() if is_wheel else tarfile.open(path).getnames()
-        if not is_wheel:
-            names = [name.partition("/")[2] for name in names]
+        names = names_in(path)
         wrong = [name for name in names if CACHES.search(name)]
         wrong += [name for name in names if LOGS.search(name) and name != SAMPLE]
         if is_wheel:
@@ -134,7 +141,7 @@ def follow_readme(environment: Path) -> int:
     blocks, n_commands = [*readme(), ("", "", "")], 0
     path = f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
-        for (kind, name, text), (_, _, below) in zip(blocks, blocks[1:], strict=False):
+        for (kind, name, text), (_, _, below) in pairwise(blocks):
             if name:
                 Path(folder, name).write_text(text, "utf-8")
             shown = [(c, out) for c, out in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M)]
