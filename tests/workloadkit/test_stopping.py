@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import needs_compiler
 from workloadkit.io.files import write_text
 from workloadkit.io.unfinished_files import unfinished
 
@@ -158,6 +159,36 @@ def test_the_compiler_is_not_interrupted():
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=15
         )
         assert (done.stdout, done.returncode) == ("whole\n", 128 + number), done.stderr
+
+
+COMPILES_FOREVER = """
+    import os, signal, threading
+    from workloadkit._kernels import compiler, patience
+    from workloadkit.cli import main
+
+    def compile_forever(*_):
+        os.kill(os.getpid(), signal.{name})
+        threading.Event().wait()
+
+    patience.PATIENCE, compiler.entry = 0, compile_forever
+    main()
+"""
+
+
+@needs_compiler
+def test_a_command_that_is_stopped_does_not_wait_for_the_compiler(tmp_path):
+    for number in SIGNALS:
+        code = textwrap.dedent(COMPILES_FOREVER).format(name=number.name)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "simulate", "--quiet"],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        said = "interrupted\n" if number == signal.SIGINT else ""
+        assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 DISCARDED = """

@@ -6,10 +6,12 @@ makes it, see `compiler`.
 """
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -74,19 +76,16 @@ def loaded_only() -> Iterator[None]:
 
 
 _waiting: list[Callable[[], object]] = []
+_starting = threading.RLock()
 
 
 def start_compiler() -> Any:
     """Load the compiler, once; return its module."""
     from workloadkit._kernels import compiler
 
-    while _waiting:
-        prepare = _waiting.pop(0)
-        try:
-            prepare()
-        except BaseException:  # by a signal
-            _waiting.insert(0, prepare)
-            raise
+    with _starting:
+        while _waiting:
+            _waiting.pop(0)()
     return compiler
 
 
@@ -157,7 +156,9 @@ class Kernel:
     @cached_property
     def _ordinary(self) -> Any:
         """The function as the compiler calls it, for other types of arguments."""
-        return self.py_func if lacks_compiler() else start_compiler().ordinary(self.py_func)
+        if lacks_compiler():
+            return self.py_func
+        return _in_thread(lambda: start_compiler().ordinary(self.py_func))
 
 
 class SmallKernel(Kernel):
@@ -181,8 +182,41 @@ def _made(how: str, *what: Any) -> object_code.Code:
     if _loads_only.get() or lacks_compiler():
         raise NotLoadedError
     notify(COMPILING)
-    code: object_code.Code = getattr(start_compiler(), how)(*what)
+    code: object_code.Code = _in_thread(lambda: getattr(start_compiler(), how)(*what))
     return code
+
+
+_compiling: set[threading.Thread] = set()
+_STACK = 1 << 26  # bytes, as some systems give threads half a megabyte
+
+
+def is_compiling() -> bool:
+    """Whether the compiler runs, on behalf of a call that was interrupted."""
+    return bool(_compiling)
+
+
+def _in_thread(make: Callable[[], Any]) -> Any:
+    """Return what a function makes in a thread; signals interrupt the wait, not the compiler."""
+    if threading.current_thread() in _compiling:
+        return make()
+    made: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(context.run(make))
+        except BaseException as error:
+            made.set_exception(error)
+        finally:
+            _compiling.discard(thread)
+
+    context, before = copy_context(), threading.stack_size(_STACK)
+    try:
+        thread = threading.Thread(target=run)
+        _compiling.add(thread)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    return made.result()
 
 
 def compiler_errors() -> tuple[type[Exception], ...]:

@@ -10,7 +10,7 @@ import os
 import sys
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -172,9 +172,19 @@ def main() -> None:
             raise
         if not (isinstance(end, SystemExit) and end.code == code):
             report_interrupt()  # by a signal
-        sys.exit(code)
+        _leave(code)
     finally:
         ignore_signals()
+
+
+def _leave(code: int) -> NoReturn:
+    """End the program, without waiting for the compiler."""
+    compiling = sys.modules.get("workloadkit._kernels.compile")
+    if compiling and compiling.is_compiling():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _run() -> None:
