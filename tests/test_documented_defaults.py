@@ -100,7 +100,7 @@ BY_NAME = {
     "users": {
         "open": {},
         "dependent": {},
-        "adjusted": {},
+        "adjusted": {"threshold": 3600},
         "closed": {"think": "none"},
         "distribution": {"response": "last"},
         "fluid": {

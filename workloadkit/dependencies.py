@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, noted, provenance
-from workloadkit.sessions import delimit_sessions
+from workloadkit.sessions import THRESHOLDS, check_threshold, label_jobs
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Marks a batch that depends on no batch, or follows none.
 NONE = -1
+
+#: Default longest time between two arrivals of a session. [s]
+THRESHOLD = THRESHOLDS["arrival"]
 
 #: The fields of `Activities` that are times.
 TIMES = ("gap", "arrival", "think_time", "interarrival", "begin", "until", "end", "ended")
@@ -90,14 +93,21 @@ class Activities(NamedTuple):
     ended: NDArray
 
 
-def activities(trace: Trace) -> Activities:
+def activities(trace: Trace, *, threshold: float = THRESHOLD) -> Activities:
     """Find the sessions, batches and dependencies of every user.
 
     Parameters
     ----------
     trace : Trace
-        Jobs that never ran are left out. Sessions are those of `delimit_sessions` by arrival, with
-        a threshold of 60 min. An unknown wait counts as 0.
+        Jobs that never ran are left out. Sessions are those of `delimit_sessions` by arrival. An
+        unknown wait counts as 0.
+    threshold : float, default 3600
+        Longest time between two arrivals of a session. [s]
+
+    Raises
+    ------
+    ParameterError
+        If the threshold is negative.
 
     Warns
     -----
@@ -119,22 +129,52 @@ def activities(trace: Trace) -> Activities:
     if (wait < 0).any():  # invalid, as in a simulation
         trace = trace.with_columns(wait=np.where(wait < 0, np.nan, wait))
     row = np.flatnonzero(trace.ran)
-    sessions = delimit_sessions(trace)
+    _, label = label_jobs(trace, threshold=threshold)
     submit, ended = _times(trace, row)
     number, user = trace.column("job")[row], trace.column("user")[row]
     users, of_user = np.unique(user, return_inverse=True)
 
     # Labels ascend with time, so sorting by user and label gives batches in order of arrival.
-    batch = sessions["batch"].to_numpy()
-    order = np.lexsort((number, submit, batch, of_user))
-    submit, ended, of_user, batch = submit[order], ended[order], of_user[order], batch[order]
+    order = np.lexsort((number, submit, label["batch"], of_user))
+    columns = submit, ended, of_user, label["session"], label["batch"]
+    return _joined(users, row[order], *(values[order] for values in columns))
+
+
+def with_threshold(acts: Activities, threshold: float) -> Activities:
+    """Return the activities of the same jobs with sessions by another threshold.
+
+    The order of the jobs stays the same: by user, then by time.
+    """
+    from workloadkit._kernels.statistics import label_sessions
+
+    check_threshold(threshold)
+    submit = np.repeat(acts.arrival, np.diff(acts.first_job)) + acts.gap
+    n_jobs = np.diff(acts.first_job[acts.first_batch])
+    of_user = np.repeat(np.arange(n_jobs.size), n_jobs)
+    arrives, ends = submit.astype(np.float64), acts.ended.astype(np.float64)
+    session, batch, _ = label_sessions(
+        arrives, arrives, ends, of_user, n_jobs.size, float(threshold), True
+    )
+    return _joined(acts.user, acts.job, submit, acts.ended, of_user, session, batch)
+
+
+def _joined(
+    users: NDArray[np.int64],
+    job: NDArray[np.int64],
+    submit: NDArray,
+    ended: NDArray,
+    of_user: NDArray[np.int64],
+    session: NDArray[np.int64],
+    batch: NDArray[np.int64],
+) -> Activities:
+    """Return the activities of jobs, by user and time, with the labels of session and batch."""
     first_job = _bounds(batch)
     opens = first_job[:-1]
     arrival, last_arrival = submit[opens], submit[first_job[1:] - 1]
     batch_end = _latest(ended, opens)
 
     of_user = of_user[opens]
-    bounds = _bounds(sessions["session"].to_numpy()[order[opens]])
+    bounds = _bounds(session[opens])
     heads = bounds[:-1]  # first batch of each session
     session = np.repeat(np.arange(heads.size), np.diff(bounds))
     begin, until = arrival[heads], last_arrival[bounds[1:] - 1]
@@ -154,7 +194,7 @@ def activities(trace: Trace) -> Activities:
         first_batch=np.searchsorted(of_user, np.arange(users.size + 1)),
         first_session=first_session,
         first_job=first_job,
-        job=row[order],
+        job=job,
         gap=submit - np.repeat(arrival, np.diff(first_job)),
         session=session,
         arrival=arrival,
@@ -169,13 +209,15 @@ def activities(trace: Trace) -> Activities:
     )
 
 
-def dependencies(trace: Trace) -> "pd.DataFrame":
+def dependencies(trace: Trace, *, threshold: float = THRESHOLD) -> "pd.DataFrame":
     """Return what each batch of a log follows and depends on.
 
     Parameters
     ----------
     trace : Trace
-        As for `activities`.
+        Jobs that never ran are left out.
+    threshold : float, default 3600
+        Longest time between two arrivals of a session. [s]
 
     Returns
     -------
@@ -204,7 +246,7 @@ def dependencies(trace: Trace) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    acts = activities(trace)
+    acts = activities(trace, threshold=threshold)
     opens, n_batches = acts.first_job[:-1], acts.session.size
     # labels are ordered by first row
     label = _rank(np.minimum.reduceat(acts.job, opens) if n_batches else opens)
@@ -232,7 +274,7 @@ def dependencies(trace: Trace) -> "pd.DataFrame":
     return table.sort_values("batch", ignore_index=True)
 
 
-def with_dependencies(trace: Trace) -> Trace:
+def with_dependencies(trace: Trace, *, threshold: float = THRESHOLD) -> Trace:
     """Record the dependencies between batches in fields 17 and 18, as far as possible.
 
     The first job of a batch gets as `preceding_job` (field 17) the job with the latest end in all
@@ -243,7 +285,9 @@ def with_dependencies(trace: Trace) -> Trace:
     Parameters
     ----------
     trace : Trace
-        As for `activities`.
+        Jobs that never ran are left out.
+    threshold : float, default 3600
+        Longest time between two arrivals of a session. [s]
 
     Warns
     -----
@@ -257,10 +301,12 @@ def with_dependencies(trace: Trace) -> Trace:
     >>> trace.jobs[["preceding_job", "think_time"]].to_numpy().tolist()
     [[-1.0, nan], [1.0, 30.0], [2.0, 7170.0]]
     """
-    return carry_dependencies(trace)[0]
+    return carry_dependencies(trace, threshold=threshold)[0]
 
 
-def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
+def carry_dependencies(
+    trace: Trace, *, threshold: float = THRESHOLD
+) -> tuple[Trace, dict[str, int]]:
     """Do as `with_dependencies`, and count the recorded and the lost information.
 
     Returns
@@ -278,7 +324,7 @@ def carry_dependencies(trace: Trace) -> tuple[Trace, dict[str, int]]:
     >>> carry_dependencies(Trace.from_columns(log))[1]["written"]
     2
     """
-    acts = activities(trace)
+    acts = activities(trace, threshold=threshold)
     row, before = _preceding(trace, acts)
     job = trace.column("job")
     preceding, think_time = np.full(trace.n_jobs, UNKNOWN), np.full(trace.n_jobs, np.nan)

@@ -134,8 +134,7 @@ def label_jobs(
         )
     if threshold is None:
         threshold = THRESHOLDS[method]
-    if not threshold >= 0:  # rejects NaN, too
-        raise ParameterError("threshold", f"must be 0 s or more, not {threshold:g}")
+    check_threshold(threshold)
     if cut is not None:
         if method == "arrival":
             raise ParameterError("a cut requires the method last or max; arrival does not use ends")
@@ -150,6 +149,12 @@ def label_jobs(
         submit, reach, end, user, n_users, float(threshold), method != "last"
     )
     return rows, {"session": session, "batch": batch, "think_time": think_time}
+
+
+def check_threshold(threshold: float) -> None:
+    """Check the longest gap within a session."""
+    if not threshold >= 0:  # rejects NaN, too
+        raise ParameterError("threshold", f"must be 0 s or more, not {threshold:g}")
 
 
 def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":

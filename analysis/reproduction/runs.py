@@ -279,6 +279,48 @@ def runs_of_logs(
     return {log: pd.concat(tables, ignore_index=True) for log, tables in found.items()}
 
 
+# A figure of one deterministic simulation is a draw of a chaotic quantity: another second of one
+# submission gives another one.
+
+#: Most jobs of a log that is shaken; the number of shaken logs; the largest shift. [s]
+MOST_SHAKEN, SHAKES, SHAKEN_BY = 100_000, 10, 30.0
+
+#: Notes for the mean over shaken logs, and for a value that rests on one simulation.
+CHAOS, ONE_RUN = "interval of chaos, not of sampling", "one run"
+
+
+def shaken(trace: "Trace", rng: "np.random.Generator") -> "list[Trace]":
+    """Return a log with its submit times shaken, `SHAKES` times; of a large log, the log itself.
+
+    A deterministic simulation of each has a mean with an interval, that of chaos.
+    """
+    from workloadkit.resample.shaking import shake
+
+    if trace.n_jobs > MOST_SHAKEN:
+        return [trace]
+    return [shake(trace, by=SHAKEN_BY, rng=stream) for stream in rng.spawn(SHAKES)]
+
+
+def chaos_interval(
+    values: "Sequence[float] | pd.Series",
+) -> tuple[float, float | None, float | None, str]:
+    """Return the mean over shaken logs with its interval, and the note on it.
+
+    Examples
+    --------
+    >>> mean, low, high, note = chaos_interval([9.0, 10.0, 11.0])
+    >>> mean, low < 10 < high, note
+    (10.0, True, 'interval of chaos, not of sampling')
+    >>> chaos_interval([9.0])
+    (9.0, None, None, 'one run')
+    """
+    from workloadkit.experiments.intervals import mean_interval
+
+    if len(values) == 1:
+        return float(next(iter(values))), None, None, ONE_RUN
+    return *mean_interval(values), CHAOS
+
+
 def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:
     """Return by how many percent one quantity exceeds another in the same runs.
 

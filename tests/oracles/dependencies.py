@@ -58,13 +58,13 @@ def number(jobs, i):
     return jobs[i].get("job", i + 1)
 
 
-def sessions(jobs):
+def sessions(jobs, threshold=SESSION):
     """Sessions of each user, in the order of their begins."""
     found = {}
     for user in sorted({job["user"] for job in ran(jobs).values()}):
         its = [i for i, job in ran(jobs).items() if job["user"] == user]
         its.sort(key=lambda i: (jobs[i]["submit"], number(jobs, i), i))
-        near = {frozenset(p) for p in pairwise(its) if silence(jobs, *p) <= SESSION}
+        near = {frozenset(p) for p in pairwise(its) if silence(jobs, *p) <= threshold}
         found[user] = []
         for members in components(its, near):
             begin, until = jobs[members[0]]["submit"], jobs[members[-1]]["submit"]
@@ -124,10 +124,10 @@ def components(items, edges):
     return groups
 
 
-def batches(jobs):
+def batches(jobs, threshold=SESSION):
     """All batches, by user and arrival, with what they follow and depend on."""
     result = []
-    for its in sessions(jobs).values():
+    for its in sessions(jobs, threshold).values():
         line = [batch for session in its for batch in session.batches]
         for before, after in pairwise(line):
             after.follows = before
@@ -148,10 +148,10 @@ def depends(later, earlier, jobs):
     )
 
 
-def predecessors(jobs):
+def predecessors(jobs, threshold=SESSION):
     """Fields 17 and 18 by place: a job that ended last, and the time since; of few jobs only."""
     fields = {}
-    for batch in batches(jobs):
+    for batch in batches(jobs, threshold):
         before = [i for other in batch.depends_on for i in other.jobs]
         if before:
             last = max(before, key=lambda i: (end(jobs[i]), jobs[i]["submit"], number(jobs, i)))

@@ -548,7 +548,10 @@ def simulate(jobs, machine, policy, users, rng=None, wall=None, overrun="raise",
         for its in by_user(jobs):
             Dependent(world, jobs, its, before)
     else:
-        line = batches(jobs)
+        own = (
+            {"threshold": parameters.pop("threshold")} if users == "adjusted" and parameters else {}
+        )
+        line = batches(jobs, **own)
         behaviour = {
             "adjusted": lambda: Adjusted(),
             "distribution": lambda: Distribution(rng, line, wall, **parameters),

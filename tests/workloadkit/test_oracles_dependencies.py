@@ -15,7 +15,7 @@ from tests.oracles import dependencies as oracle
 from tests.oracles.reacting import preceding
 from tests.oracles.sessions import delimit_by_arrival, ran
 from tests.reacting_logs import busy_logs, jobs_of, logs, real, trace_of
-from workloadkit.dependencies import activities
+from workloadkit.dependencies import activities, with_threshold
 from workloadkit.simulation.check.violations import violations
 
 pytestmark = [
@@ -25,11 +25,11 @@ pytestmark = [
 any_log = busy_logs() | busy_logs(decimals=True) | logs() | logs(decimals=True)
 
 
-def check_activities(trace, jobs):
+def check_activities(trace, jobs, threshold=3600):
     """All fields, one by one, from the oracle's graph."""
-    found = activities(trace)
-    sessions = oracle.sessions(jobs)
-    line = oracle.batches(jobs)
+    found = activities(trace, threshold=threshold)
+    sessions = oracle.sessions(jobs, threshold)
+    line = oracle.batches(jobs, threshold)
     everyone = [session for its in sessions.values() for session in its]
     assert found.user.tolist() == list(sessions)
     assert found.first_session.tolist() == sums(len(its) for its in sessions.values())
@@ -76,10 +76,20 @@ def known(value):
 
 
 @examples(50)
-@given(any_log)
-def test_activities_are_those_of_the_graph(jobs):
+@given(any_log, st.sampled_from([0, 600, 3600, 30000]))
+def test_activities_are_those_of_the_graph(jobs, threshold):
     trace = trace_of(jobs)
-    check_activities(trace, jobs_of(trace))
+    check_activities(trace, jobs_of(trace), threshold)
+
+
+@examples(30)
+@given(busy_logs() | logs(), st.sampled_from([0, 600, 30000]))
+def test_another_threshold_is_as_if_it_had_been_the_first(jobs, threshold):
+    trace = trace_of(jobs)
+    found = with_threshold(activities(trace), threshold)
+    for ours, expected in zip(found, activities(trace, threshold=threshold), strict=True):
+        assert ours.tolist() == expected.tolist()
+        assert ours.dtype == expected.dtype
 
 
 @needs_traces
@@ -91,12 +101,12 @@ def test_activities_of_real_logs(name):
     check_activities(trace, jobs_of(trace))
 
 
-def check_tables(trace, jobs):
+def check_tables(trace, jobs, threshold=3600):
     """The table of batches, and the fields of the jobs."""
-    label = oracle_labels(jobs)
-    line = oracle.batches(jobs)
+    label = oracle_labels(jobs, threshold)
+    line = oracle.batches(jobs, threshold)
     line.sort(key=lambda batch: label[batch.jobs[0]][1])
-    table = wk.dependencies(trace)
+    table = wk.dependencies(trace, threshold=threshold)
     assert table["user"].tolist() == [batch.user for batch in line]
     assert table["session"].tolist() == [label[batch.jobs[0]][0] for batch in line]
     assert table["batch"].tolist() == [label[batch.jobs[0]][1] for batch in line]
@@ -112,8 +122,8 @@ def check_tables(trace, jobs):
         ours = [math.nan if x is None else x for x in (getattr(batch, name) for batch in line)]
         np.testing.assert_array_equal(table[name], ours)
 
-    fields = oracle.predecessors(jobs)
-    written = wk.with_dependencies(trace)
+    fields = oracle.predecessors(jobs, threshold)
+    written = wk.with_dependencies(trace, threshold=threshold)
     before = [fields.get(i, (-1, None))[0] for i in range(len(jobs))]
     think = [fields.get(i, (-1, math.nan))[1] for i in range(len(jobs))]
     assert written.column("preceding_job").tolist() == before
@@ -122,17 +132,17 @@ def check_tables(trace, jobs):
         np.testing.assert_array_equal(written.column(name), trace.column(name), name)
 
 
-def oracle_labels(jobs):
+def oracle_labels(jobs, threshold):
     """Session and batch of each job by the article's definition."""
-    labels = delimit_by_arrival(jobs, 3600)
+    labels = delimit_by_arrival(jobs, threshold)
     return {i: (session, batch) for i, (session, batch, _) in labels.items()}
 
 
 @examples(40)
-@given(any_log)
-def test_tables_and_fields_are_those_of_the_graph(jobs):
+@given(any_log, st.sampled_from([600, 3600, 30000]))
+def test_tables_and_fields_are_those_of_the_graph(jobs, threshold):
     trace = trace_of(jobs)
-    check_tables(trace, jobs_of(trace))
+    check_tables(trace, jobs_of(trace), threshold)
 
 
 @needs_traces

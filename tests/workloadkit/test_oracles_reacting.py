@@ -19,6 +19,7 @@ SEED = 5
 ENGINES = ("python", "compiled")
 BEHAVIOURS = (
     "adjusted",
+    "adjusted:threshold=20000",
     "closed",
     "closed:think=recorded",
     "distribution",
@@ -41,7 +42,7 @@ def expected(trace, machine, policy, users, overrun="raise"):
     """Job number, user, submission and start of each job, by the oracle; and its world."""
     name, _, text = users.partition(":")
     given = dict(part.split("=") for part in text.split(",")) if text else {}
-    for limit in {"patience", "leave"} & given.keys():
+    for limit in {"patience", "leave", "threshold"} & given.keys():
         given[limit] = float(given[limit])
     if "overtime" in given:
         given["overtime"] = given["overtime"] == "yes"

@@ -8,6 +8,7 @@ from workloadkit.cli.common import (
     StrictOption,
     TraceArgument,
     check_outputs,
+    duration_option,
     load,
     log_option,
     write_json,
@@ -18,6 +19,7 @@ from workloadkit.cli.output import note, progress
 EXAMPLES = """
 workloadkit dependencies log.swf.gz -o dependent.swf.gz
 workloadkit dependencies log.swf | workloadkit simulate - --users dependent
+workloadkit dependencies log.swf.gz --threshold 24h -o dependent.swf.gz
 workloadkit dependencies log.swf.gz -o dependent.swf.gz --json lost.json
 """
 
@@ -32,6 +34,10 @@ NOT_CARRIED = {
 
 def dependencies(
     trace: TraceArgument = None,
+    threshold: Annotated[
+        float,
+        duration_option("Longest time between two arrivals of a session. By default 60min."),
+    ] = 3600.0,
     output: Annotated[Path, log_option("the log with dependencies")] = Path("-"),
     json: JsonOption = None,
     strict: StrictOption = False,
@@ -49,7 +55,7 @@ def dependencies(
     check_outputs(log=output, json=json, inputs=[trace])
     log = load(trace, strict=strict)
     with progress(f"finding the batches of {log.name}"):
-        made, counts = carry_dependencies(log)
+        made, counts = carry_dependencies(log, threshold=threshold)
     write_log(
         made,
         output,
