@@ -72,10 +72,12 @@ def check_versions() -> str:
         sys.exit(f"{ours} is not the version of CHANGELOG.md, CITATION.cff and public_api.tsv")
     is_dated = re.fullmatch(r"\d{4}-\d{2}-\d{2}", changes[2])
     notes = [] if is_dated else [f'CHANGELOG.md says "{changes[2]}", no date']
-    if run("git", "status", "--porcelain"):
-        notes.append("the work tree has changes")
-    if run("git", "tag", "--list", f"v{ours}"):
-        sys.exit(f"the tag v{ours} is there already")
+    if (ROOT / ".git").exists():
+        if run("git", "status", "--porcelain"):
+            notes.append("the work tree has changes")
+        tag = f"v{ours}"
+        if tag in run("git", "tag").split() and tag not in run("git", "tag", "--points-at").split():
+            sys.exit(f"the tag {tag} is there already, at another commit")
     return "; ".join([ours, *(f"TO DO: {note}" for note in notes)])
 
 
