@@ -85,3 +85,12 @@ def test_the_recipe_and_the_container_are_of_this_package():
     assert not [n for n, bound in bounds if f"- {other.get(n, n)} {bound}\n" not in recipe]
     container = (ROOT / "release/Containerfile").read_text("utf-8")
     assert "dist/workloadkit-*-manylinux_2_17_x86_64.whl" in container
+
+
+def test_caches_and_logs_are_noticed_in_archives():
+    release = script("release")
+    caches = ("a/__pycache__/b.py", "a/b.pyc", "a/b.nbi", "a/.mypy_cache/x", ".hypothesis/x")
+    assert all(release.CACHES.search(name) for name in caches)
+    assert all(release.LOGS.search(f"a/log{end}") for end in (".swf", ".swf.gz", ".wkt.parquet"))
+    ours = ("workloadkit/io/swf/__init__.py", "analysis/studies/halves.csv", "tests/golden/x.tsv")
+    assert not any(release.CACHES.search(name) or release.LOGS.search(name) for name in ours)
