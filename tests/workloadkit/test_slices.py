@@ -7,6 +7,7 @@ import workloadkit as wk
 from tests.small_logs import busy_log
 from workloadkit._kernels import notices, slices
 from workloadkit.cli import output
+from workloadkit.metasystem.kernels import sending
 from workloadkit.simulation.compiled import loop
 
 
@@ -80,6 +81,31 @@ def test_a_check_is_played_in_slices(short, monkeypatch):
     assert wk.check_schedule(log, wk.simulate(log, "easy", procs=8)).ok
     assert len(entered) > 5
     assert loop.run_in_slices is run
+
+
+def test_a_metasystem_is_played_in_slices(short, reported, monkeypatch):
+    entered = []
+    finish = sending.finish
+    monkeypatch.setattr(sending, "finish", lambda grid: entered.append(grid) or finish(grid))
+    sites = [
+        wk.metasystem.Site(
+            "a", procs=8, scheduler="conservative", jobs=wk.metasystem.JobSource(log=busy_log(1))
+        ),
+        wk.metasystem.Site(
+            "b", procs=8, scheduler="easy", jobs=wk.metasystem.JobSource(log=busy_log(2))
+        ),
+    ]
+    early = busy_log(3).take(np.arange(5))  # so that most is left to be finished
+    grid = wk.metasystem.MetaScheduler("grid", "least-work", [wk.metasystem.JobSource(log=early)])
+    system = wk.metasystem.Metasystem(sites=sites, meta_schedulers=[grid])
+    made, plain = (
+        wk.metasystem.simulate_metasystem(system, engine=engine, rng=1)
+        for engine in ("compiled", "python")
+    )
+    assert made.jobs.equals(plain.jobs)
+    for site in sites:
+        assert made.local_jobs(site.name).equals(plain.local_jobs(site.name))
+    assert len(entered) > 5
 
 
 def test_without_a_terminal_there_is_a_line_each_minute(monkeypatch, capsys):

@@ -60,22 +60,22 @@ class CompiledMetasystem:
         """Send all jobs, and run to the last event."""
         first, size = 0, self.jobs.number.size
 
-        def send(count: int) -> bool:
+        def play(count: int) -> bool:
             nonlocal first
+            self.grid.at.left = count
+            if first == size:
+                self.grid.at.until = never(self.grid.submit.dtype)
+                sending.finish(self.grid)
+                return self._go_on()
             first = sending.send_all(self.grid, first, min(first + count, size))
             report_progress(first, size)
-            if first < size:
-                self._go_on()
-            return bool(first < size)
+            self._go_on()
+            return True
 
-        run_in_slices(send)
-        self.grid.at.until = never(self.grid.submit.dtype)
-        sending.finish(self.grid)
-        while self._go_on():
-            sending.finish(self.grid)
+        run_in_slices(play)
 
     def _go_on(self) -> bool:
-        """Continue the sites whose policies have requested a return; return whether any has."""
+        """Continue the sites that have returned; return whether any has."""
         return sum(site.go_on() for site in self.sites) > 0
 
     def served(self) -> MetaOutcome:
@@ -213,12 +213,13 @@ class _CompiledSite:
         self.grid.memories[self.place] = self._entry.memory
 
     def go_on(self) -> bool:
-        """Continue where the policy has requested a return; return whether it has."""
-        asks: bool = self.state.users.at.asks
-        if asks:
+        """Continue where the site has returned, as its policy requested or passes ended."""
+        at = self.state.users.at
+        asks: bool = at.asks
+        if asks and at.left:
             self.state = self.how.go_on(self.state)
-            self.state.users.at.asks = False
             self._enter()
+        self.state.users.at.asks = False
         return asks
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray]:

@@ -30,7 +30,8 @@ class StreamsAt(Record):
     sent: int  # meta jobs in the inbox
     taken: int  # those of them that have arrived
     low: int  # the first row that may wait
-    asks: bool  # whether the policy requests a return
+    asks: bool  # whether the policy requests a return, or the passes are used up
+    left: int  # passes until the site returns
     in_line: int  # jobs in the line
     until: Time  # the site goes on to just before this time [s]
     work_arrived: Time  # work of all jobs that have arrived [processor-seconds]
@@ -194,7 +195,7 @@ def notify_user(state, job, now):
 
 @bare
 def advance(state):
-    """Process all instants before a time, unless the policy requests a return."""
+    """Process all instants before a time, unless the policy requests a return or passes end."""
     at, streams = state.at, state.users
     until, now = streams.at.until, state.clock[0]
     while True:
@@ -206,6 +207,10 @@ def advance(state):
         allocate(state, at.n_seen, now)
         at.n_seen = at.arrived
         if _policy_asks(state, 0, now):
+            streams.at.asks = True
+            break
+        streams.at.left -= 1
+        if streams.at.left == 0:
             streams.at.asks = True
             break
 
@@ -278,9 +283,10 @@ def _put_in_line(state, row):
 
 
 def go(state: Any) -> None:
-    """Advance a site, and survey it: the native function of its state."""
+    """Advance a site, and survey it when it is there: the native function of its state."""
     advance(state)
-    survey(state)
+    if not state.users.at.asks:
+        survey(state)
 
 
 register_functions(Streams, sys.modules[__name__])
