@@ -4,6 +4,7 @@ import ast
 import errno
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -282,6 +283,26 @@ def test_other_threads_run_while_a_kernel_does():
     is_over.set()
     thread.join()
     assert found > 10
+
+
+def wait(values, place):
+    while values[0] == 0:
+        values[place] += 1
+
+
+@needs_compiler
+def test_a_kernel_of_many_values_is_interrupted_while_it_runs():
+    kernel, values = compiling.uncached(wait), np.zeros(compiling.MANY_VALUES, np.int64)
+    kernel(np.ones(1, np.int64), 0)  # compiles
+    moment = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    moment.start()
+    with pytest.raises(KeyboardInterrupt):
+        kernel(values, 1)
+    assert compiling.is_working()
+    values[0] = 1
+    for thread in [*compiling._working]:
+        thread.join()
+    assert not compiling.is_working() and values[1] > 0
 
 
 @pytest.mark.slow

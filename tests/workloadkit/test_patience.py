@@ -83,10 +83,10 @@ def test_small_statistics_run_on_lists_and_others_are_compiled(cold, monkeypatch
     depth, n_codes = statistics.exact_depths(codes, 2)
     assert depth.tolist() == [-1, -1, 0, 1] and n_codes == 2
     assert not list(object_code.cache_folder().glob("*.kernel"))
-    monkeypatch.setattr(compiling, "MOST_VALUES", 4)
+    monkeypatch.setattr(compiling, "MANY_VALUES", 4)
     with pytest.raises(AssertionError, match=r"compiles .*exact_depths"):
         statistics.exact_depths(codes, 2)
-    monkeypatch.setattr(compiling, "MOST_VALUES", 5)
+    monkeypatch.setattr(compiling, "MANY_VALUES", 5)
     monkeypatch.setattr(budget, "PATIENCE", 0.0)
     with pytest.raises(AssertionError, match=r"compiles .*exact_depths"):
         statistics.exact_depths(codes, 2)

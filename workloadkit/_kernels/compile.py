@@ -15,6 +15,8 @@ from contextvars import ContextVar, copy_context
 from functools import cache, cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from workloadkit._kernels import object_code, patience, prebuilt
 from workloadkit._kernels.lists import on_lists
 from workloadkit._kernels.memory import LayoutError, lay_out, pack
@@ -59,8 +61,8 @@ class NotLoadedError(Exception):
     """There is no native code of a kernel yet, or no compiler for it."""
 
 
-#: Kernels of more values are compiled at once.
-MOST_VALUES = 200_000
+#: Kernels of as many values are compiled at once, and signals are handled while they run.
+MANY_VALUES = 200_000
 
 _loads_only = ContextVar("_loads_only", default=False)
 
@@ -143,7 +145,8 @@ class Kernel:
             if _loads_only.get():
                 raise
             return partial(self._plain, *arguments)
-        return partial(code, pack(layout, words))
+        call = partial(code, pack(layout, words))
+        return partial(_in_thread, call, arguments) if _n_values(arguments) >= MANY_VALUES else call
 
     def _code(self, layout: Any, arguments: tuple[Any, ...]) -> object_code.Code:
         def make() -> object_code.Code:
@@ -172,8 +175,7 @@ class SmallKernel(Kernel):
         """Return a call with these arguments."""
         with suppress(NotLoadedError), loaded_only():
             return super().bind(arguments)
-        n_values = sum(getattr(argument, "size", 1) for argument in arguments)
-        if n_values > MOST_VALUES or patience.seconds_left() <= 0:
+        if _n_values(arguments) >= MANY_VALUES or patience.seconds_left() <= 0:
             return super().bind(arguments)
         return partial(patience.spending()(self._plain), *arguments)
 
@@ -186,33 +188,40 @@ def _made(how: str, *what: Any) -> object_code.Code:
     return code
 
 
-_compiling: set[threading.Thread] = set()
+def _n_values(arguments: tuple[Any, ...]) -> int:
+    return sum(argument.size for argument in arguments if isinstance(argument, np.ndarray))
+
+
+_working: set[threading.Thread] = set()
 _STACK = 1 << 26  # bytes, as some systems give threads half a megabyte
 
 
-def is_compiling() -> bool:
-    """Whether the compiler runs, on behalf of a call that was interrupted."""
-    return bool(_compiling)
+def is_working() -> bool:
+    """Whether the compiler or a kernel still runs for a call that was interrupted."""
+    return bool(_working)
 
 
-def _in_thread(make: Callable[[], Any]) -> Any:
-    """Return what a function makes in a thread; signals interrupt the wait, not the compiler."""
-    if threading.current_thread() in _compiling:
+def _in_thread(make: Callable[[], Any], kept: Any = None) -> Any:
+    """Return what a function makes in a thread; a signal interrupts the wait, not the function.
+
+    What is to be `kept` while it runs has no other owner after an interrupt.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which handles signals
         return make()
     made: Future[Any] = Future()
 
-    def run() -> None:
+    def run(kept: Any) -> None:
         try:
             made.set_result(context.run(make))
         except BaseException as error:
             made.set_exception(error)
         finally:
-            _compiling.discard(thread)
+            _working.discard(thread)
 
     context, before = copy_context(), threading.stack_size(_STACK)
     try:
-        thread = threading.Thread(target=run)
-        _compiling.add(thread)
+        thread = threading.Thread(target=run, args=(kept,))
+        _working.add(thread)
         thread.start()
     finally:
         threading.stack_size(before)

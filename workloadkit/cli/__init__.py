@@ -178,9 +178,9 @@ def main() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the program, without waiting for the compiler."""
-    compiling = sys.modules.get("workloadkit._kernels.compile")
-    if compiling and compiling.is_compiling():
+    """End the program, without waiting for the compiler or a kernel."""
+    kernels = sys.modules.get("workloadkit._kernels.compile")
+    if kernels and kernels.is_working():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
