@@ -91,6 +91,8 @@ def test_worked_by_hand():
         values = utility.value(found, at)
         assert np.nan_to_num(values).tolist() == pytest.approx(expected)
         assert np.isnan(values).tolist() == [False, True, False, False]
+        of_kernel = [from_python(kernels.value_at)(*found, job, at) for job in range(4)]
+        assert of_kernel == pytest.approx(expected)
     assert utility.value(found, [10, 0, 0, 2.5])[[0, 2, 3]].tolist() == [4, 5, 2]
 
 
