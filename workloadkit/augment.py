@@ -83,7 +83,9 @@ def add_utility(
     counts at its end, all value is lost if it runs for longer than it waited. In the three
     weeks of SDSC-BLUE simulated in [1]_, under EASY, this affects more than three quarters of the
     jobs, whereas in the tables of [1]_ the best quarter keeps at least 90 % of the start value.
-    With ``deadline="wait+run"`` it keeps 86 %.
+    With ``deadline="wait+run"``, the default, it keeps 86 %. The source does not state the number
+    of inner points; with a single one, linear and exponential decay would not differ as they do in
+    its Figure 5. The default is 3.
 
     References
     ----------
@@ -97,8 +99,8 @@ def add_utility(
     >>> trace = add_utility(log, priority={0: 0, 1: 1}, decay="step", sd=0, rng=1)
     >>> for points in trace.utilities.values():
     ...     print([(round(time, 3), round(value, 3)) for time, value in points])
-    [(0.0, 1.5), (17.299, 1.5), (17.3, 1.423), (120.0, 1.423)]
-    [(0.0, 0.375), (8.277, 0.375), (8.278, 0.153), (10.0, 0.153)]
+    [(0.0, 1.5), (43.248, 1.5), (43.249, 1.423), (300.0, 1.423)]
+    [(0.0, 0.375), (49.662, 0.375), (49.663, 0.153), (60.0, 0.153)]
     """
     check_trace(trace)
     if len(trace.table("utility")):

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from workloadkit.trace import Trace
 
 LINES = slice(4999, 10000)
+LONGEST_WINDOW = 10_000
 PROCS = 1152
 
 #: Queues from the most urgent to the least; jobs of other queues count as the last.
@@ -99,12 +100,39 @@ DEADLINE = Axis(
     },
 )
 
+SD = Axis(
+    "sd",
+    "the deviation of the start values is not stated (section 4.2)",
+    {x: f"{x} of the width of a bin of priority" for x in ("0.5", "1", "2", "4")},
+)
+WINDOW = Axis(
+    "window",
+    "the genetic scheduler orders the queue; whether all of a long one is not stated (section 6)",
+    {
+        "50": "the first 50 jobs of the queue",
+        "20": "the first 20 jobs",
+        "200": "the first 200 jobs",
+        "all": "all jobs of the queue, up to 10,000",
+    },
+)
+MUTATION = Axis(
+    "mutation",
+    'two jobs swap places, "point mutations" (section 6): how often is not stated',
+    {
+        "0.1": "in a tenth of the children",
+        "0": "never",
+        "0.5": "in half of the children",
+        "1": "in each child",
+    },
+)
+
 #: The schedulers by their names in the tables, and their names in claims.
 SCHEDULERS = {
     "conservative": "conservative:compression={compression}",
     "easy": "easy",
     "priority_fifo": f"priority-fifo:queues={'/'.join(map(str, QUEUES))}",
-    "genetic": f"genetic:queues={'/'.join(map(str, QUEUES))}",
+    "genetic": "genetic:window={window},mutation={mutation},"
+    f"queues={'/'.join(map(str, QUEUES))}",
 }
 WORDS = {
     "conservative": "conservative",
@@ -123,7 +151,9 @@ LEVELS = {
 }
 EARNED = {name: name for name in ("earned_p25", "earned_p50", "earned_p75")}
 AGGREGATE = "aggregate_utility"
-#: Schedulers that have no compression, so that its readings share their simulations.
+#: Axes of single schedulers: readings of the others share their simulations.
+_OF_GENETIC = {WINDOW.name, MUTATION.name}
+#: Schedulers that have no compression.
 _WITHOUT_COMPRESSION = tuple(name for name in SCHEDULERS if name != "conservative")
 _PRODUCT = 0.002  # margin of a product of two printed numbers
 NEARLY = 0.05  # margin of "nearly equal"
@@ -195,7 +225,8 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
             for seed in seeds
         ]
         trials = [UtilityTask(log, others, USUAL, seeds[0], ("genetic",))] * max(plan.runs, 2)
-        conservative = [t._replace(reading=reading, schedulers=("conservative",)) for t in tasks]
+        own = {axis: option for axis, option in reading.items() if axis not in _OF_GENETIC}
+        conservative = [t._replace(reading=own, schedulers=("conservative",)) for t in tasks]
         measured = iter(each(measure, [*tasks, *trials, *conservative]))
         found: dict[UtilitySetting, dict[str, list]] = {}
         first = list(islice(measured, len(tasks)))
@@ -221,6 +252,7 @@ def measure(task: UtilityTask, rng: "np.random.Generator") -> dict[str, dict[str
         deadline=reading["deadline"].removesuffix("-at-start"),
         deadline_factor=setting.factor,
         points=setting.points,
+        sd=float(reading["sd"]),
         rng=task.seed,
     )
     waits_before = float(jobs.column("submit")[0]) if reading["clock"] == "log" else 0.0
@@ -228,7 +260,7 @@ def measure(task: UtilityTask, rng: "np.random.Generator") -> dict[str, dict[str
     for name in task.schedulers:
         values = wk.simulate(
             augmented,
-            SCHEDULERS[name].format(**reading),
+            scheduler(name, reading),
             procs=PROCS,
             estimates=setting.estimates,
             utility_at="start" if reading["deadline"] == "wait-at-start" else "turnaround",
@@ -238,6 +270,18 @@ def measure(task: UtilityTask, rng: "np.random.Generator") -> dict[str, dict[str
         busy = values["makespan_utilization"] * values["makespan"]
         found[name] = values | {"makespan": makespan, "utilization": busy / makespan}
     return found
+
+
+def scheduler(name: str, reading: Reading) -> str:
+    """Return a scheduler of the tables under a reading.
+
+    Examples
+    --------
+    >>> scheduler("genetic", {"window": "all", "mutation": "0.5"})
+    'genetic:window=10000,mutation=0.5,queues=0/1/2/3/4/5'
+    """
+    window = reading.get("window", "").replace("all", f"{LONGEST_WINDOW}")
+    return SCHEDULERS[name].format(**{**reading, "window": window})
 
 
 def lines_of(trace: "Trace", which: str = "ran") -> "Trace":
@@ -466,5 +510,5 @@ STUDY = Study(
     logs={"SDSC-BLUE": "SDSC-BLUE-2000-2.1-cln"},
     compare=compare,
     runs=4,
-    axes=(JOBS, CLOCK, EXACT_LOAD, COMPRESSION, DEADLINE),
+    axes=(JOBS, CLOCK, EXACT_LOAD, COMPRESSION, DEADLINE, SD, WINDOW, MUTATION),
 )

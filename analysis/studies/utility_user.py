@@ -109,6 +109,7 @@ def simulations(part: RunsOfLog, rng: "np.random.Generator") -> "pd.DataFrame":
             jobs,
             priority={q: q if q in lee.QUEUES else lee.QUEUES[-1] for q in range(-1, lee.N_QUEUES)},
             deadline="wait+run",
+            points=1,
             rng=stream,
         )
         ready = users_of(trace, reading, WEEKS)

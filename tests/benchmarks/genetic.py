@@ -51,7 +51,7 @@ def rows() -> Iterator[Row]:
     speed = _yardstick(log)
     log = log.take(np.arange(log.n_jobs)[LINES])
     queues = {queue: queue for queue in range(24)}
-    log = wk.add_utility(log, priority=queues, deadline="wait+run", rng=1)
+    log = wk.add_utility(log, priority=queues, points=1, rng=1)
     heavy = wk.simulate(log, "easy", offered_load=HEAVY)
     for length, goal in GOALS.items():
         yield _judging(heavy, length, goal, speed)

@@ -93,7 +93,7 @@ def _with_dependencies(log: str, n_jobs: int) -> wk.Trace:
 @cache
 def _with_utilities(log: str, n_jobs: int | None) -> wk.Trace:
     trace = _whole(log) if n_jobs is None else _with_dependencies(log, n_jobs)
-    return wk.add_utility(trace, deadline="wait+run", rng=1)
+    return wk.add_utility(trace, deadline="wait+run", points=1, rng=1)
 
 
 @cache

@@ -72,6 +72,20 @@ def test_deadlines(log, deadline, expected):
     assert deadlines(tripled) == [max(3 * x, 10) if x > 10 else 10 for x in expected]
 
 
+def test_by_default_a_job_that_waits_as_recorded_keeps_value_and_kinds_of_decay_differ():
+    n_jobs = 400
+    columns = {name: np.full(n_jobs, 1.0) for name in ("procs", "queue", "user")}
+    times = {"submit": np.arange(n_jobs), "wait": np.full(n_jobs, 60), "run": np.full(n_jobs, 600)}
+    jobs = wk.Trace.from_columns(times | columns)
+    kept = {}
+    for decay in ("linear", "exponential", "step"):
+        made = add_utility(jobs, priority={1: 0}, decay=decay, sd=0, rng=1)
+        packed = utility.pack(made.utility, n_jobs)
+        kept[decay] = (utility.value(packed, np.full(n_jobs, 660.0)) / starts(made)).mean()
+    assert kept["exponential"] < kept["linear"] - 0.1 < kept["step"]
+    assert min(kept.values()) > 0.05
+
+
 def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
     with pytest.warns(WorkloadWarning, match="used as priorities: 0, 1, 2, highest first"):
         made = add_utility(log, sd=0, globmax=6, rng=1)
@@ -88,11 +102,12 @@ def test_without_a_mapping_the_numbers_of_the_queues_are_priorities(log):
 def test_where_no_wait_is_known_all_value_is_lost_at_once(log):
     unknown = log.with_columns(wait=[-1] * 4)
     with pytest.warns(WorkloadWarning, match="all waits are unknown, so all value is lost"):
-        made = add_utility(unknown, priority=RANKS, rng=1)
+        made = add_utility(unknown, priority=RANKS, deadline="wait", rng=1)
     assert deadlines(made) == [10] * 4
     with pytest.warns(WorkloadWarning, match="so deadlines are multiples of the run time alone"):
-        add_utility(unknown, priority=RANKS, deadline="wait+run", rng=1)
-    at_once = add_utility(log.with_columns(wait=[0] * 4), priority=RANKS, rng=1)  # which is known
+        add_utility(unknown, priority=RANKS, rng=1)
+    known = log.with_columns(wait=[0] * 4)
+    at_once = add_utility(known, priority=RANKS, deadline="wait", rng=1)
     assert deadlines(at_once) == [10] * 4
 
 
@@ -126,7 +141,7 @@ def test_no_processors_requested_are_those_used_and_no_time_requested_is_none(lo
 
 
 def test_a_deadline_may_be_at_the_limit_of_what_is_believed(log):
-    late = log.with_columns(wait=[250] * 4)
+    late = log.with_columns(wait=[250] * 4, run=[0] * 4)
     assert deadlines(add_utility(late, priority=RANKS, deadline_factor=4e9, rng=1)) == [1e12] * 4
 
 
@@ -256,8 +271,9 @@ def test_shapes_are_stretched_to_start_value_and_deadline(log):
             "value": [10, 5, 0, 1, 1],
         }
     )
+    plain = {"sd": 0, "globmax": 6, "deadline": "wait"}
     with pytest.warns(WorkloadWarning, match="no utility function for 1 job"):
-        made = add_utility(log, priority=RANKS, table=table, sd=0, globmax=6, rng=1)
+        made = add_utility(log, priority=RANKS, table=table, **plain, rng=1)
     assert made.utilities == {
         0: [(0, 40), (50, 20), (200, 0)],
         1: [(0, 6), (10, 6)],
@@ -276,8 +292,9 @@ def test_shapes_of_a_queue_and_a_user_are_for_jobs_of_both(log):
             "value": [1, 1, 1, 0, 1, 1],
         }
     )
+    plain = {"sd": 0, "globmax": 6, "deadline": "wait"}
     with pytest.warns(WorkloadWarning, match="no utility function for 2 jobs"):
-        made = add_utility(log, priority=RANKS, table=table, sd=0, globmax=6, rng=1)
+        made = add_utility(log, priority=RANKS, table=table, **plain, rng=1)
     assert made.utilities == {1: [(0, 6), (10, 0)], 3: [(0, 240), (600, 240)]}
 
 
@@ -492,7 +509,7 @@ def test_processors_used_count_only_where_none_are_requested_and_some_are_used(l
 
 
 def test_a_deadline_beyond_the_limit_of_what_is_believed_is_refused(log):
-    late = log.with_columns(wait=[250, 250, 251, 250])
+    late = log.with_columns(wait=[250, 250, 251, 250], run=[0] * 4)
     with pytest.raises(
         ParameterError, match=r"deadline of job 13, 1\.004e\+12 s, is above the limit"
     ):

@@ -217,7 +217,7 @@ def test_start_values_follow_the_normal_law_of_their_bin_cut_at_zero(formula):
 
 @pytest.mark.parametrize("kind", ["linear", "exponential"])
 def test_inner_points_have_the_means_of_their_laws(kind):
-    made = wk.add_utility(many(), priority={0: 0}, decay=(kind,), points=3, rng=4)
+    made = wk.add_utility(many(), priority={0: 0}, decay=(kind,), deadline="wait", rng=4)
     of = [points for points in points_of(made) if points[0][1] > 0]
     assert len(of) > 25_000  # two standard deviations above nothing
     for i in (1, 2, 3):
@@ -238,7 +238,9 @@ def test_inner_points_have_the_means_of_their_laws(kind):
 )
 @pytest.mark.parametrize("time", [0.1, 0.5, 0.8])
 def test_the_mean_function_has_the_expected_shape(kind, law, time):
-    made = wk.add_utility(many(), priority={0: 0}, decay=(kind,), sd=0, rng=5)
+    made = wk.add_utility(
+        many(), priority={0: 0}, decay=(kind,), sd=0, points=1, deadline="wait", rng=5
+    )
     packed = utility.pack(made.utility, made.n_jobs)
     shares = utility.value(packed, np.full(made.n_jobs, 1000 * time)) / utility.start_value(packed)
     assert np.mean(shares) == pytest.approx(law(time), abs=five_errors(shares))
@@ -246,7 +248,7 @@ def test_the_mean_function_has_the_expected_shape(kind, law, time):
 
 def test_kinds_come_by_their_weights():
     made = wk.add_utility(many(), priority={0: 0}, decay={"linear": 1, "step": 3}, rng=6)
-    steps = sum(len(points) == 4 for points in points_of(made))  # a linear one has three points
+    steps = sum(len(points) == 4 for points in points_of(made))  # a linear one has five points
     expected = 0.75 * made.n_jobs
     assert steps == pytest.approx(expected, abs=5 * math.sqrt(expected * 0.25))
 
@@ -270,7 +272,8 @@ def test_shapes_are_stretched_over_the_jobs_of_their_queue():
     rows = [(*key, *point) for key, points in shapes.items() for point in points]
     table = pd.DataFrame(rows, columns=["queue", "shape", "time", "value"])
     trace = many(2000, queue=np.arange(2000) % 2)
-    made = wk.add_utility(trace, table=table, priority={0: 0, 1: 1}, sd=0.0, globmax=4.0, rng=8)
+    how = {"sd": 0.0, "globmax": 4.0, "deadline": "wait"}
+    made = wk.add_utility(trace, table=table, priority={0: 0, 1: 1}, rng=8, **how)
     centre = [oracle.bin_centre(rank, 2, 4.0, "opposite") for rank in (0, 1)]
     drawn = Counter()
     for row, points in enumerate(points_of(made)):

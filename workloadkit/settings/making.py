@@ -114,7 +114,7 @@ class Augment(Settings):
             "unknown wait is 0.",
             recorded="always",
         ),
-    ] = "wait"
+    ] = "wait+run"
     deadline_factor: Annotated[
         float,
         Setting(
@@ -135,7 +135,7 @@ class Augment(Settings):
             check=partial(check_count, most=MOST_POINTS),
             recorded="always",
         ),
-    ] = 1
+    ] = 3
     table: Annotated[
         Any,
         Setting(
