@@ -4,7 +4,8 @@ python scripts/make_kernels.py compiles what the common simulations and the comm
 docs use, on two processors, so that no later command compiles. With --library DIR it is compiled
 for the processors of `workloadkit._kernels.prebuilt.LIBRARIES`, each linked into one library by
 $CC; other architectures are linked by the compiler of `pip install ziglang`. With --count, the
-commands of README and docs run without a compiler, and those that lack a kernel are listed.
+commands of README and docs and the cells of the notebooks run without a compiler, and those that
+lack a kernel are listed.
 """
 
 import argparse
@@ -28,7 +29,17 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("howto/*.md"))]
 PAGES += sorted((ROOT / "docs").glob("start/*.md"))
 RUNTIME = Path(__file__).with_name("kernel_runtime.c")
-LACKS = ("compiling code", "kernels of the package", "run in plain Python")
+LACKS = "lacks a kernel"
+
+#: Runs the cells of a notebook, which are files, as one program.
+CELLS = """import sys
+import matplotlib
+matplotlib.use("Agg")
+names = {"__name__": "__main__"}
+for path in sys.argv[1:]:
+    print("\\0", path, file=sys.stderr)
+    exec(compile(open(path).read(), path, "exec"), names)
+"""
 
 #: The compiler's names of the processors.
 PROCESSORS = {"x86_64-v3": "x86-64-v3", "x86_64-v2": "x86-64-v2", "aarch64": "generic"}
@@ -47,6 +58,16 @@ def documented() -> Iterator[tuple[str, str, dict[str, str]]]:
             shown += f"$ python example{i}.py\n"
         commands = re.findall(r"^\$ (.*)$", shown, re.MULTILINE)
         yield page.name, "\n".join(c for c in commands if not c.startswith("make")), files
+
+
+def notebooks() -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield the notebooks in the same form: one command, whose cells write a mark to stderr."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = [
+            c for c in json.loads(path.read_text("utf-8"))["cells"] if c["cell_type"] == "code"
+        ]
+        files = {f"cell{i}.py": "".join(cell["source"]) for i, cell in enumerate(cells)}
+        yield path.name, " ".join(["python cells.py", *files]), files | {"cells.py": CELLS}
 
 
 def run_page(
@@ -138,14 +159,21 @@ def play(part: int) -> None:
             except Exception as error:  # what does not go together is refused
                 words += f": {error}"
             print(f"{time.process_time() - begin:6.1f} s  {words[:150]}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        customize = "import sys; sys.path.append({!r}); import make_kernels as m; m.keep_bitcode()"
-        Path(folder, "sitecustomize.py").write_text(customize.format(str(ROOT / "scripts")))
+    with customized("keep_bitcode") as more:
         for i, (name, commands, files) in enumerate(documented()):
             if i % 2 == part:
                 begin = time.monotonic()
-                list(run_page(commands, files, {"PYTHONPATH": folder}))
+                list(run_page(commands, files, more))
                 print(f"{time.monotonic() - begin:6.1f} s  {name}", flush=True)
+
+
+@contextlib.contextmanager
+def customized(function: str) -> Iterator[dict[str, str]]:
+    """Yield environment variables with which each Python calls a function of this file first."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = f"import sys; sys.path.append({str(ROOT / 'scripts')!r}); import make_kernels as m"
+        Path(folder, "sitecustomize.py").write_text(f"{begin}; m.{function}()")
+        yield {"PYTHONPATH": folder}
 
 
 def compile_all(more: dict[str, str]) -> None:
@@ -263,19 +291,34 @@ def make_libraries(folder: Path, names: list[str]) -> None:
     print(f"{len(kernels)} kernels: {sizes}")
 
 
+def run_without_compiler() -> None:
+    """Let there be no compiler, and report each kernel that is lacking."""
+    sys.modules["numba"] = sys.modules["llvmlite"] = None  # type: ignore[assignment]
+    from workloadkit._kernels import compile as compiling
+
+    make = compiling._made
+
+    def made(how: str, function: Any, *what: Any) -> Any:
+        print(f"{LACKS}: {function.__module__}.{function.__qualname__}", file=sys.stderr)
+        return make(how, function, *what)
+
+    compiling._made = made
+
+
 def count() -> int:
-    """Run all documented commands without a compiler; list those that lack a kernel."""
+    """Run all documented commands and cells without a compiler; list those that lack a kernel."""
     n_commands, lacking = 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        without = 'import sys; sys.modules["numba"] = sys.modules["llvmlite"] = None'
-        Path(folder, "sitecustomize.py").write_text(without)
-        for name, commands, files in documented():
-            for command, said in run_page(commands, files, {"PYTHONPATH": folder}):
-                n_commands += 1
-                if any(words in said for words in LACKS):
-                    lacking.append(f"{name}: {command}")
+    for name, commands, files in (*documented(), *notebooks()):
+        with customized("run_without_compiler") as more:
+            for command, said in run_page(commands, files, more):
+                parts = said.split("\0")[1:] or [f"{command}\n{said}"]
+                n_commands += len(parts)
+                for part in parts:
+                    what = part.partition("\n")[0]
+                    found = sorted(set(re.findall(f"{LACKS}: (.*)", part)))
+                    lacking += [f"{name}: {what}: {', '.join(found)}"] if found else []
     print(*lacking, sep="\n")
-    print(f"{n_commands - len(lacking)} of {n_commands} commands compile nothing")
+    print(f"{n_commands - len(lacking)} of {n_commands} commands and cells compile nothing")
     return int(len(lacking) > 0.05 * n_commands)
 
 

@@ -6,6 +6,7 @@ from . import models as models
 from . import queueing as queueing
 from . import settings as settings
 from . import site as site
+from ._kernels.notebook import show_progress as show_progress
 from .anonymous import anonymize as anonymize
 from .augment import add_utility as add_utility
 from .automatic import AutomaticLimits as AutomaticLimits

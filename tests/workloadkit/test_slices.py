@@ -1,11 +1,15 @@
 """Loops of kernels pause: signals are handled between slices, and progress is reported."""
 
+import sys
+
+import nbclient
+import nbformat
 import numpy as np
 import pytest
 
 import workloadkit as wk
 from tests.small_logs import busy_log
-from workloadkit._kernels import notices, slices
+from workloadkit._kernels import notebook, notices, slices
 from workloadkit.cli import output
 from workloadkit.metasystem.kernels import sending
 from workloadkit.simulation.compiled import loop
@@ -106,6 +110,65 @@ def test_a_metasystem_is_played_in_slices(short, reported, monkeypatch):
     for site in sites:
         assert made.local_jobs(site.name).equals(plain.local_jobs(site.name))
     assert len(entered) > 5
+
+
+class Notebook:
+    """What IPython offers in a notebook; `shown` is all that was displayed."""
+
+    def __init__(self):
+        self.shown, self.kernel, self.display = [], None, self
+
+    def get_ipython(self):
+        return self
+
+    def __call__(self, html, display_id):
+        self.update(html)
+        return self
+
+    def update(self, html):
+        self.shown.append(html)
+
+    HTML = str
+
+
+def test_a_notebook_shows_a_bar_unless_it_is_not_to(short, monkeypatch):
+    book = Notebook()
+    book.display.display = book
+    monkeypatch.setitem(sys.modules, "IPython", book)
+    log = busy_log(4)
+    wk.simulate(log, "easy", procs=8, engine="compiled")
+    assert not book.shown  # it is over soon
+    monkeypatch.setattr(notebook, "SHORT", 0.0)
+    wk.simulate(log, "easy", procs=8, engine="compiled")
+    assert len(book.shown) > 3
+    assert f" of {log.n_jobs} jobs" in book.shown[-2]
+    assert book.shown[-1] == ""  # it is removed
+    book.shown.clear()
+    wk.show_progress(False)
+    wk.simulate(log, "easy", procs=8, engine="compiled")
+    wk.show_progress()
+    assert not book.shown
+
+
+IN_A_NOTEBOOK = """
+from workloadkit._kernels import notebook, slices
+import workloadkit as wk
+notebook.SHORT, slices._FIRST, slices._GROWTH = 0, 999, 1
+wk.simulate(wk.load_sample(), "fcfs", engine="compiled").metrics["jobs"]
+"""
+
+
+@pytest.mark.slow
+def test_a_bar_is_html_in_a_real_notebook():
+    cell, seen = nbformat.v4.new_code_cell(IN_A_NOTEBOOK), []
+    client = nbclient.NotebookClient(nbformat.v4.new_notebook(cells=[cell]))
+    see = client.process_message
+    client.process_message = lambda message, *where: see(seen.append(message) or message, *where)
+    client.execute()
+    shown = [m["content"]["data"]["text/html"] for m in seen if "display" in m["msg_type"]]
+    assert shown[-1] == ""
+    assert len(shown) > 5 and all("of 9,045 jobs" in bar for bar in shown[:-1])
+    assert cell.outputs[-1].data["text/plain"] == "9045"
 
 
 def test_without_a_terminal_there_is_a_line_each_minute(monkeypatch, capsys):

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from workloadkit._kernels import notebook
+
 #: Called with one line each time.
 notices: list[Callable[[str], object]] = []
 
@@ -15,7 +17,7 @@ watching: list[Callable[[int, int], object]] = []
 
 def report_progress(done: int, total: int) -> None:
     """Report how much of a loop is done."""
-    for report in watching:
+    for report in watching or [notebook.show]:
         report(done, total)
 
 

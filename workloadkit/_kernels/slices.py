@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from time import perf_counter
 
+from workloadkit._kernels import notebook
+
 #: Time between two looks at signals. [s]
 SLICE = 0.05
 _FIRST, _GROWTH = 64, 4  # steps
@@ -18,10 +20,12 @@ def run_in_slices(run: Callable[[int], bool]) -> None:
     >>> steps[0]
     64
     """
-    n = _FIRST
-    while True:
-        begin = perf_counter()
-        if not run(n):
-            return
-        took = perf_counter() - begin
-        n = max(1, min(_GROWTH * n, int(n * SLICE / max(took, 1e-9))))
+    n, goes_on = _FIRST, True
+    try:
+        while goes_on:
+            begin = perf_counter()
+            goes_on = run(n)
+            took = perf_counter() - begin
+            n = max(1, min(_GROWTH * n, int(n * SLICE / max(took, 1e-9))))
+    finally:
+        notebook.clear()
