@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from workloadkit import __version__
@@ -29,6 +28,9 @@ from workloadkit.benchmark.nearest import FEATURES
 from workloadkit.benchmark.results import BenchmarkResults
 from workloadkit.benchmark.suite import VERSION, workloads
 from workloadkit.errors import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The metric by which entries are sorted.
 MAIN = "mean_bounded_slowdown"
@@ -214,7 +216,7 @@ def _signed_duration(seconds: float) -> str:
     return f"−{duration(-seconds)}" if seconds < 0 else duration(seconds)
 
 
-def _plot_scores(data: pd.DataFrame, ax: Axes | None = None, *, order: list[str]) -> Axes:
+def _plot_scores(data: pd.DataFrame, ax: "Axes | None" = None, *, order: list[str]) -> "Axes":
     """Draw scores with their intervals, one row for each entry."""
     ax = style.current_axes(ax)
     if len(order) > 8:

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from matplotlib.image import imsave
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.chart import Chart, Marks, Scale
@@ -268,6 +267,8 @@ def _cells(frame: _Frame, marks: Marks, name: str) -> Iterator[str]:
     image = np.ones((*marks.shares.shape, 4))
     image[..., 3] = marks.shares[::-1]
     file = io.BytesIO()
+    from matplotlib.image import imsave
+
     imsave(file, image, format="png", metadata={"Software": ""})
     address = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
     yield (

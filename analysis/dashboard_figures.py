@@ -1,11 +1,10 @@
 """Figures of the first screen of a report: load and queue, a few jobs, places in the archive."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import metrics
 from workloadkit.analysis import style
@@ -26,6 +25,9 @@ from workloadkit.analysis.users import concentration, user_shares
 from workloadkit.clock import DAY, Clock, enclosing
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _HOUR = 3600
 
@@ -67,8 +69,8 @@ def load_figure(seen: Trace) -> Figure:
 
 
 def plot_load_and_queue(
-    data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = True
-) -> Axes:
+    data: pd.DataFrame, ax: "Axes | None" = None, *, machine: bool = True
+) -> "Axes":
     """Draw load and number of waiting jobs over time, in two panels.
 
     Parameters
@@ -98,7 +100,7 @@ def plot_load_and_queue(
     return axes[0]
 
 
-def plot_unscaled_load_and_queue(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_unscaled_load_and_queue(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw `plot_load_and_queue` of a machine of unknown size."""
     return plot_load_and_queue(data, ax, machine=False)
 
@@ -121,7 +123,7 @@ def jobs_figure(trace: Trace) -> Figure:
     return Figure("jobs", "The jobs", caption, data, plot_jobs)
 
 
-def plot_jobs(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_jobs(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw when each of a few jobs waited and ran.
 
     Parameters

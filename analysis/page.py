@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.chart import MOST_POINTS
 from workloadkit.analysis.chart_forms import data_of, svg_of
-from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.finding import FEWEST_JOBS, Finding, ranked
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.section import Figure, Section
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from markupsafe import Markup
+    from matplotlib.axes import Axes
 
     from workloadkit.analysis.dashboard import Dashboard
 
@@ -161,7 +160,7 @@ class Report(Displayed):
             **{section.name: section.to_dict() for section in self.sections},
         }
 
-    def plot(self, ax: Axes | None = None, *, figure: str | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None, *, figure: str | None = None) -> "Axes":
         """Draw one of the figures.
 
         Parameters
@@ -329,6 +328,8 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
 
 def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
     """Return a figure for a page: its SVG, its data, and whether the data are all."""
+    from workloadkit.analysis.chart_reading import charts_of
+
     name, figure, shows = named
     panels = charts_of(figure.plot, figure.data)
     left = sum(marks.x.size > MOST_POINTS for row in panels for c in row for marks in c.marks)

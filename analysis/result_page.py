@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import __version__
 from workloadkit.analysis import style
@@ -16,6 +15,9 @@ from workloadkit.analysis.page import Report
 from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.errors import ParameterError
 from workloadkit.io.files import writing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: What a figure is written as.
 FORMS = ("svg", "png", "pdf", "html")
@@ -159,6 +161,6 @@ class _Plot:
 
     plot: Callable[..., Any]
 
-    def __call__(self, data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    def __call__(self, data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
         """Draw it."""
         return self.plot(ax=ax)

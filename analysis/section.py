@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import share, with_interval
@@ -17,6 +16,9 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import plain
 from workloadkit.trace import Trace
 from workloadkit.units import UnitWords, text_in_words, words_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Title and cell formatter of each column to show.
 Columns = Mapping[str, tuple[str, Callable[[Any], str]]]
@@ -42,7 +44,7 @@ class AnalysisResult(Displayed):
     {'mean': 3.0, 'by_user': [{'index': 0, 'wait': 2.0}, {'index': 1, 'wait': None}]}
     """
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the result on the given Axes, or on the current Axes."""
         raise NotImplementedError
 
@@ -145,7 +147,7 @@ class Figure:
     title: str
     caption: str
     data: pd.DataFrame
-    plot: Callable[..., Axes]
+    plot: Callable[..., "Axes"]
     alt: str = ""
     wide: bool = False
 
@@ -291,8 +293,8 @@ def table_in_words(words: UnitWords, table: Table) -> Table:
 
 
 def _plot_in_words(
-    words: UnitWords, plot: Callable[..., Axes], data: pd.DataFrame, ax: Axes | None = None
-) -> Axes:
+    words: UnitWords, plot: Callable[..., "Axes"], data: pd.DataFrame, ax: "Axes | None" = None
+) -> "Axes":
     """Draw a figure whose axes, ticks and legend have the words of a unit."""
     ax = plot(data, ax)
     for axis in (ax.xaxis, ax.yaxis):

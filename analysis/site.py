@@ -1,12 +1,10 @@
 """Report section on the distributions for a model of the site, and their figures."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from workloadkit.analysis import style
 from workloadkit.analysis.distributions.marginals import describe, summary_table
@@ -18,6 +16,9 @@ from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.site import Empirical, SiteDistributions, site_distributions
 from workloadkit.site.distributions import CYCLES, DISTRIBUTIONS, LONGEST_BREAK, SESSION
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Figures of the distributions of a site.
 
@@ -32,8 +33,8 @@ _RANGES = {
 
 
 def plot_site(
-    site: SiteDistributions, ax: Axes | None = None, *, what: str = "batch_width"
-) -> Axes:
+    site: SiteDistributions, ax: "Axes | None" = None, *, what: str = "batch_width"
+) -> "Axes":
     """Draw a distribution of a site: a curve per log, and one for all logs combined.
 
     Parameters
@@ -55,7 +56,7 @@ def plot_site(
     return plot_site_curves(site_curves(site, what), ax, what=what)
 
 
-def plot_site_curves(data: pd.DataFrame, ax: Axes | None = None, *, what: str) -> Axes:
+def plot_site_curves(data: pd.DataFrame, ax: "Axes | None" = None, *, what: str) -> "Axes":
     """Draw a distribution of a site.
 
     Parameters
@@ -109,7 +110,7 @@ def site_cycle(site: SiteDistributions, what: str) -> pd.DataFrame:
     return pd.DataFrame(shares, index=pd.RangeIndex(CYCLES[what], name=what))
 
 
-def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_site_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw shares of jobs by hour or weekday from `site_cycle`."""
     ax = style.current_axes(ax)
     for name, shares in data.items():
@@ -117,8 +118,8 @@ def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.stairs(shares, edges, baseline=None, **_line(ax, str(name)), label=name)
     ax.set_xlim(0, len(data))
     if len(data) == CYCLES["hour"]:
-        ax.xaxis.set_major_locator(MultipleLocator(3))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda hour, _: f"{hour:.0f}:00"))
+        ax.set_xticks(range(0, 25, 3))
+        ax.xaxis.set_major_formatter(lambda hour, _: f"{hour:.0f}:00")
         ax.set_xlabel("local time")
     else:
         ax.set_xticks(np.arange(7) + 0.5, _DAYS)
@@ -129,7 +130,7 @@ def plot_site_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_empirical(of: Empirical, ax: Axes | None = None) -> Axes:
+def plot_empirical(of: Empirical, ax: "Axes | None" = None) -> "Axes":
     """Draw a cumulative distribution.
 
     Parameters
@@ -144,24 +145,24 @@ def plot_empirical(of: Empirical, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _line(ax: Axes, name: str) -> dict[str, Any]:
+def _line(ax: "Axes", name: str) -> dict[str, Any]:
     if name == "combined":
         return {"color": style.INK, "linewidth": 2.2}
     drawn = len(ax.get_legend_handles_labels()[0])
     return {**style.LINES[drawn % len(style.LINES)], "linewidth": 1.2}
 
 
-def _hours(ax: Axes, low: float, high: float) -> None:
+def _hours(ax: "Axes", low: float, high: float) -> None:
     """Label a linear axis of times in minutes or hours."""
+    from matplotlib.ticker import MultipleLocator
+
     unit, step, name = (60, 300, "min") if high <= 3600 else (3600, 7200, "h")
     ax.set_xlim(low, high)
     ax.xaxis.set_major_locator(MultipleLocator(step))
-    ax.xaxis.set_major_formatter(
-        FuncFormatter(lambda x, _: f"{x / unit:g} {name}".replace("-", "−"))
-    )
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x / unit:g} {name}".replace("-", "−"))
 
 
-def _legend(ax: Axes) -> None:
+def _legend(ax: "Axes") -> None:
     """Arrange the names of logs in two columns above the Axes."""
     handles, labels = ax.get_legend_handles_labels()
     if len(handles) > 1:

@@ -8,26 +8,18 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from cycler import cycler
-from matplotlib import dates as mdates
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import (
-    FixedLocator,
-    FuncFormatter,
-    MaxNLocator,
-    NullLocator,
-)
 
 from workloadkit.analysis.formats import duration, printable
 from workloadkit.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, MUTED, GRID = "#1f252b", "#59636e", "#d8dce1"
 BLUE, ORANGE, GREEN, PALE = "#2a6db5", "#c4570f", "#2e8555", "#a8c6e6"
@@ -110,7 +102,7 @@ _TIMES = {
 }
 
 
-def current_axes(ax: Axes | None) -> Axes:
+def current_axes(ax: "Axes | None") -> "Axes":
     """Return the given Axes, or the current Axes of pyplot."""
     if ax is not None:
         return ax
@@ -121,10 +113,12 @@ def current_axes(ax: Axes | None) -> Axes:
 
 def theme(*, salt: str) -> Any:
     """Return a context that draws figures in the theme, with ids salted by `salt`."""
+    import matplotlib as mpl
+
     return mpl.rc_context({**_SETTINGS, "svg.hashsalt": printable(salt) or "workloadkit"})
 
 
-def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str = "") -> str:
+def draw(plot: Callable[..., "Axes"], data: pd.DataFrame, *, name: str, title: str = "") -> str:
     """Draw a figure and return it as SVG: the same bytes for the same data.
 
     Parameters
@@ -136,6 +130,9 @@ def draw(plot: Callable[..., Axes], data: pd.DataFrame, *, name: str, title: str
     title : str, optional
         Title above the figure, for a file that stands alone; it gets a white background too.
     """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     with theme(salt=name):
         figure = Figure(figsize=SIZE)
         canvas = FigureCanvasSVG(figure)
@@ -154,6 +151,8 @@ def rendered(
     plot: Callable[..., Any], form: str, *, title: str = "", size: tuple[float, float] = (8, 4)
 ) -> bytes:
     """Draw a figure as svg, png or pdf, see `save_figure`: the same bytes for the same data."""
+    from matplotlib.figure import Figure
+
     content = io.BytesIO()
     with theme(salt=title):
         figure = Figure(figsize=size)
@@ -165,27 +164,26 @@ def rendered(
     return content.getvalue()
 
 
-class _Form(FuncFormatter):
-    """How the values of an axis are written; `form` names it for pages."""
+def _form(form: str, write: Callable[[float, int], str]) -> Any:
+    """Return how the values of an axis are written; `form` names it for pages."""
+    from matplotlib.ticker import FuncFormatter
 
-    def __init__(self, form: str, write: Callable[[float, int], str]) -> None:
-        super().__init__(write)
-        self.form = form
-
-
-class _Dates(mdates.ConciseDateFormatter):
-    form = "date"
+    formatter: Any = FuncFormatter(write)
+    formatter.form = form
+    return formatter
 
 
 def share_axis(axis: Any) -> None:
     """Label an axis of shares in percent."""
-    axis.set_major_formatter(_Form("share", lambda x, _: f"{100 * x:.4g} %"))
+    axis.set_major_formatter(_form("share", lambda x, _: f"{100 * x:.4g} %"))
 
 
 def count_axis(axis: Any) -> None:
     """Label an axis of numbers with thousands separators."""
+    from matplotlib.ticker import MaxNLocator
+
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
-    axis.set_major_formatter(_Form("number", lambda x, _: f"{x:,.10g}"))
+    axis.set_major_formatter(_form("number", lambda x, _: f"{x:,.10g}"))
 
 
 def log_axis(axis: Any, *, percent: bool = False) -> None:
@@ -197,11 +195,13 @@ def log_axis(axis: Any, *, percent: bool = False) -> None:
         ticks = np.outer(10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high)), [1, 2, 5])
         ticks = ticks[(low <= ticks) & (ticks <= high)]
     if ticks.size < 2:  # below a factor of about 2, a linear axis is used
+        from matplotlib.ticker import MaxNLocator
+
         ticks = np.asarray(MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high))
         ticks = ticks[(low <= ticks) & (ticks <= high)]
     form = "{:,.3g} %" if percent else "{:,.10g}"
     scale = 100 if percent else 1
-    write = _Form("share" if percent else "number", lambda x, _: form.format(x * scale))
+    write = _form("share" if percent else "number", lambda x, _: form.format(x * scale))
     _fix_ticks(axis, ticks if ticks.size > 1 else [low, high], write)
 
 
@@ -211,12 +211,12 @@ def time_axis(axis: Any) -> None:
     ticks = [time for time in _TIMES if low * 0.999 <= time <= high * 1.001]
     ticks = ticks[:: 1 + len(ticks) // 11]
     if len(ticks) > 1:
-        _fix_ticks(axis, ticks, _Form("time", lambda x, _: _TIMES.get(x, "")))
+        _fix_ticks(axis, ticks, _form("time", lambda x, _: _TIMES.get(x, "")))
     else:
-        _fix_ticks(axis, [low, high], _Form("time", lambda x, _: duration(x)))
+        _fix_ticks(axis, [low, high], _form("time", lambda x, _: duration(x)))
 
 
-def headroom(ax: Axes) -> None:
+def headroom(ax: "Axes") -> None:
     """Leave room between the largest value of a logarithmic y axis and the edge."""
     low, high = ax.get_ylim()
     ax.set_ylim(low, high * (high / low) ** 0.05)
@@ -224,17 +224,18 @@ def headroom(ax: Axes) -> None:
 
 def calendar_axis(axis: Any) -> None:
     """Label an axis of dates: the month with every day, the year once at its end."""
-    locator = mdates.AutoDateLocator(minticks=3, maxticks=7)
-    formats = ["%Y", "%b", "%-d %b", "%H:%M", "%H:%M", "%S"]
-    axis.set_major_locator(locator)
-    axis.set_major_formatter(
-        _Dates(
-            locator,
-            formats=formats,
-            zero_formats=["", "%b %Y", "%-d %b", "%-d %b", "%H:%M", "%H:%M"],
-            offset_formats=["", "%Y", "%Y", "%Y", "%-d %b %Y", "%-d %b %Y"],
-        )
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=3, maxticks=7)
+    formatter: Any = ConciseDateFormatter(
+        locator,
+        formats=["%Y", "%b", "%-d %b", "%H:%M", "%H:%M", "%S"],
+        zero_formats=["", "%b %Y", "%-d %b", "%-d %b", "%H:%M", "%H:%M"],
+        offset_formats=["", "%Y", "%Y", "%Y", "%-d %b %Y", "%-d %b %Y"],
     )
+    formatter.form = "date"
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(formatter)
 
 
 def date_axis(axis: Any, data: pd.DataFrame) -> None:
@@ -258,7 +259,9 @@ def date_edges(data: pd.DataFrame) -> np.ndarray:
     days = np.append(data["begin"], data["end"].iloc[-1]) / 86400
     if "date" not in data:
         return days
-    dates = mdates.date2num(data["date"].to_numpy())
+    from matplotlib.dates import date2num
+
+    dates = date2num(data["date"].to_numpy())
     width = days[-1] - days[-2]  # days of 23 or 25 hours count as one
     return np.append(dates, dates[-1] + (np.round(width) if width > 0.5 else width))
 
@@ -285,7 +288,7 @@ def labels_of(artist: Any) -> tuple[str, ...]:
     return found
 
 
-def legend_above(ax: Axes) -> None:
+def legend_above(ax: "Axes") -> None:
     """Put the legend above the Axes, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
     labels = [printable(label, LONGEST_LABEL) for label in labels]
@@ -300,7 +303,7 @@ def legend_above(ax: Axes) -> None:
         legend(ax, handles, labels, columns=columns)
 
 
-def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: int) -> None:
+def legend(ax: "Axes", handles: Sequence[Any], labels: Sequence[str], *, columns: int) -> None:
     """Put a legend above the Axes, with shortened labels and without mathematics."""
     drawn = ax.legend(
         handles,
@@ -314,7 +317,7 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], *, columns: 
         text.set_parse_math(False)
 
 
-def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> list[Axes]:
+def panels(ax: "Axes", n_panels: int, *, rows: int = 1, share_y: bool = False) -> "list[Axes]":
     """Replace one Axes by several, side by side, in a number of rows."""
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
@@ -332,8 +335,10 @@ def panels(ax: Axes, n_panels: int, *, rows: int = 1, share_y: bool = False) -> 
 
 
 @contextmanager
-def _any_text(figure: Figure) -> Iterator[None]:
+def _any_text(figure: "Figure") -> Iterator[None]:
     """Prepare texts of unknown origin for drawing: names of logs, users, queues."""
+    from matplotlib.text import Text
+
     for text in figure.findobj(Text):
         if (fit := printable(text.get_text(), _LONGEST_TITLE)) != text.get_text():
             text.set_text(fit)
@@ -358,7 +363,9 @@ def _log_limits(axis: Any) -> tuple[float, float]:
     return low, high
 
 
-def _fix_ticks(axis: Any, ticks: Any, form: "_Form") -> None:
+def _fix_ticks(axis: Any, ticks: Any, form: Any) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(form)

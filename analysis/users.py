@@ -1,11 +1,10 @@
 """Shares of jobs and work by user, and when users are active."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis import style
@@ -31,10 +30,13 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
 from workloadkit.user_classes import EDGE, LONG_TERM, classify_users
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 # Figures of long-term and temporary users, from `workloadkit.classify_users`.
 
 
-def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_users_seen(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the cumulative number of distinct users by week, from `UserClasses.seen`."""
     ax = style.current_axes(ax)
     ax.axvline(EDGE / WEEK, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
@@ -47,7 +49,7 @@ def plot_users_seen(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_periods(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_periods(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the distribution of activity periods, from `UserClasses.periods`."""
     ax = style.current_axes(ax)
     width = data.index[1] - data.index[0]
@@ -167,7 +169,7 @@ def jobs_by_rank(users: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"jobs": jobs[rank - 1]}, index=pd.Index(rank, name="rank"))
 
 
-def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_concentration(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the concentration curves from `concentration_curves`."""
     ax = style.current_axes(ax)
     ax.plot([0, 1], [0, 1], color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
@@ -182,7 +184,7 @@ def plot_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_ranks(data: pd.DataFrame, ax: Axes | None = None, *, of: str = "user") -> Axes:
+def plot_ranks(data: pd.DataFrame, ax: "Axes | None" = None, *, of: str = "user") -> "Axes":
     """Draw job counts by rank on logarithmic axes, from `jobs_by_rank`.
 
     Parameters

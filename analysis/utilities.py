@@ -1,10 +1,10 @@
 """Utility of jobs over time, and the share of it that schedules earn."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -16,6 +16,9 @@ from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.measures import earned_percent
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, pack, start_value, value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _STEPS = 200  # time steps of a drawn function
 _SHOWN = 4  # jobs drawn by default
@@ -93,7 +96,7 @@ def deadlines(utilities: Utilities) -> NDArray[np.float64]:
     return last
 
 
-def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_utilities(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw utility functions.
 
     Parameters
@@ -108,7 +111,7 @@ def plot_utilities(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return label_decay(ax)
 
 
-def label_decay(ax: Axes) -> Axes:
+def label_decay(ax: "Axes") -> "Axes":
     """Label the axes of utility over time, both as shares."""
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.03)
@@ -141,7 +144,7 @@ def earned_shares(schedule: Schedule) -> pd.DataFrame:
     return pd.DataFrame({"earned": earned, "jobs": np.arange(1, earned.size + 1) / earned.size})
 
 
-def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: Axes | None = None) -> Axes:
+def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: "Axes | None" = None) -> "Axes":
     """Draw the share of jobs that earned at least a given share of their start value.
 
     Parameters

@@ -1,8 +1,9 @@
 """Accuracy of users' run-time estimates."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -11,6 +12,9 @@ from workloadkit.analysis.section import Columns, Figure, Section, Table, facts,
 from workloadkit.distinct import distinct
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _TITLE = "Accuracy of the estimates"
 
@@ -111,7 +115,7 @@ def popular_estimates(trace: Trace, *, n: int = 10) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def plot_accuracy(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_accuracy(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the share of jobs by used part of the estimate, from `accuracy_histogram`."""
     ax = style.current_axes(ax)
     width = data["above"].iloc[1]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -34,6 +34,9 @@ from workloadkit.distinct import coded
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Correlated properties, in the order of tables and figures.
 PROPERTIES = {
@@ -83,7 +86,7 @@ class Correlations(AnalysisResult):
             square.loc[row["second"], row["first"]] = row[kind]
         return square
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw Spearman's correlations as a matrix."""
         return plot_correlations(self.matrix(), ax)
 
@@ -138,7 +141,7 @@ def correlations(trace: Trace, *, rng: np.random.Generator | int | None = None) 
     return Correlations(table, _sizes(values["procs"], values["run"], user, weights), left_out)
 
 
-def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_correlations(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw a correlation matrix from `Correlations.matrix`.
 
     The area of a circle shows the strength of the correlation, so no colour scale is needed.
@@ -174,7 +177,7 @@ def plot_correlations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_sizes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_sizes(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw run times by job size, from `Correlations.sizes`."""
     ax = style.current_axes(ax)
     at = np.arange(len(data))

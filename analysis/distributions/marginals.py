@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from functools import partial
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -16,6 +16,9 @@ from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.errors import plural
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import UnitWords, words_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 
@@ -204,8 +207,8 @@ def size_classes(procs: ArrayLike, work: ArrayLike) -> pd.DataFrame:
 
 
 def plot_cumulative(
-    data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True, label: str = "time"
-) -> Axes:
+    data: pd.DataFrame, ax: "Axes | None" = None, *, times: bool = True, label: str = "time"
+) -> "Axes":
     """Draw cumulative distributions on a logarithmic axis from `cumulative_shares`.
 
     Parameters
@@ -227,7 +230,7 @@ def plot_cumulative(
     return ax
 
 
-def plot_size_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_size_classes(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the job size classes from `size_classes`."""
     ax = style.current_axes(ax)
     at, width = np.arange(len(data)), 0.4

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis import style
@@ -17,6 +16,9 @@ from workloadkit.analysis.fits.phase_type import HyperErlang
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.provenance import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST_POINTS = 300  # of a drawn curve
 _BEYOND = 30  # fitted quantiles further beyond the values (factor) are not drawn
@@ -193,7 +195,7 @@ class MarginalFit(AnalysisResult):
             shares[self.fits[name].family.title] = self.fits[name].distribution.cdf(at)
         return pd.DataFrame(shares, pd.Index(at, name="value"))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the cumulative distributions of the values and of the best fits."""
         return plot_fits(self.curves(), ax)
 
@@ -347,7 +349,7 @@ def largest_distance(sample: Sample, cdf: NDArray[np.float64]) -> float:
     return float(max((whole[1:] - cdf).max(), (cdf - whole[:-1]).max()))
 
 
-def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:
+def plot_fits(data: pd.DataFrame, ax: "Axes | None" = None, *, times: bool = True) -> "Axes":
     """Draw an empirical and fitted cumulative distributions, from `MarginalFit.curves`.
 
     Parameters
@@ -368,7 +370,7 @@ def plot_fits(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True)
     return ax
 
 
-def plot_quantiles(data: pd.DataFrame, ax: Axes | None = None, *, times: bool = True) -> Axes:
+def plot_quantiles(data: pd.DataFrame, ax: "Axes | None" = None, *, times: bool = True) -> "Axes":
     """Draw a quantile-quantile plot of fits, from `MarginalFit.quantiles`.
 
     Parameters

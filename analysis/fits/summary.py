@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -38,6 +37,9 @@ from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import think_times
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Least number of distinct values for a fit.
 LEAST_DISTINCT = 10
@@ -84,7 +86,7 @@ class MarginalFits(AnalysisResult):
         columns = {name: fit.table["ks"] for name, fit in self.marginals.items()}
         return pd.DataFrame(columns, index=pd.Index(list(FAMILIES), name="family"))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the distances of the best families."""
         return plot_nearest(self.table, ax)
 
@@ -158,7 +160,7 @@ def fit_marginals(
     return MarginalFits(table.rename_axis("quantity"), marginals, left_out)
 
 
-def plot_nearest(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_nearest(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the distances of the best families, from `MarginalFits.table`."""
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]

@@ -1,12 +1,16 @@
 """Figure of the anomalies of a log over its jobs per day."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.cleaning.anomalies import Anomalies
 from workloadkit.cleaning.anomaly import CHANGE, DEAD_PERIOD, FLURRY, START_UP, WIND_DOWN
 from workloadkit.errors import WorkloadError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Minimum width of a shaded period, as a share of the log, so that it is visible.
 _NARROWEST = 0.004
@@ -14,7 +18,7 @@ _NARROWEST = 0.004
 _COLOURS = {START_UP: style.GREEN, WIND_DOWN: style.GREEN, DEAD_PERIOD: style.MUTED}
 
 
-def plot_anomalies(found: Anomalies, ax: Axes | None = None) -> Axes:
+def plot_anomalies(found: Anomalies, ax: "Axes | None" = None) -> "Axes":
     """Draw the jobs of each day, the jobs of flurries among them, and other periods shaded.
 
     Parameters

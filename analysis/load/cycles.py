@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from workloadkit.analysis import bootstrap, style
@@ -25,6 +24,9 @@ from workloadkit.analysis.section import (
 from workloadkit.clock import DAY, WEEK, Clock
 from workloadkit.errors import WorkloadError, WorkloadWarning, takes_rng
 from workloadkit.trace import Trace, check_trace, list_of_logs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Daytime, from 7:30 to 17:30 (Shmueli 2008, section 5.3.2.3). [s]
 DAY_BEGINS, DAY_ENDS = 7.5 * 3600, 17.5 * 3600
@@ -56,7 +58,7 @@ class WorkingHours(AnalysisResult):
     weekdays: float
     weekdays_interval: tuple[float, float]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the two shares with their intervals, and the published ones."""
         ax = style.current_axes(ax)
         share = np.array([self.day, self.weekdays])
@@ -241,7 +243,7 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
     return found
 
 
-def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_daily_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the rate by hour of the day, from `daily_cycle`, in the zone ``data.attrs["zone"]``."""
     zone = data.attrs.get("zone", "")
     ax = style.current_axes(ax)
@@ -250,7 +252,7 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.stairs(data[name], np.arange(25), color=colour, linewidth=1.5, baseline=None, label=name)
     ax.set_xlim(0, 24)
     ax.set_ylim(bottom=0)
-    ax.xaxis.set_major_locator(FixedLocator(range(0, 25, 3)))
+    ax.set_xticks(range(0, 25, 3))
     ax.xaxis.set_major_formatter(lambda hour, _: f"{hour:.0f}:00" if zone else f"{hour:.0f}")
     ax.set_xlabel(f"time of day, {zone}" if zone else "hour of the day since second 0")
     ax.set_ylabel("jobs per hour")
@@ -259,7 +261,7 @@ def plot_daily_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_weekly_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the rate by hour of the week, from `weekly_cycle`; without a zone, days are numbered."""
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
@@ -270,16 +272,14 @@ def plot_weekly_cycle(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def mark_days(ax: Axes, *, zone: str = "") -> None:
+def mark_days(ax: "Axes", *, zone: str = "") -> None:
     """Label an x axis in hours of the week with the days; they are numbered without a time zone."""
-    ax.set_xlim(0, 168)
-    ax.xaxis.set_major_locator(FixedLocator(range(0, 169, 24)))
-    ax.xaxis.set_major_formatter(FixedFormatter([""] * 8))
-    ax.xaxis.set_minor_locator(FixedLocator(range(12, 168, 24)))
     names = [name[:3] for name in DAY_NAMES] if zone else [f"day {day}" for day in range(1, 8)]
-    ax.xaxis.set_minor_formatter(FixedFormatter(names))
+    ax.set_xlim(0, 168)
+    ax.set_xticks(range(0, 169, 24), [""] * 8)
+    ax.set_xticks(range(12, 168, 24), names, minor=True)
     ax.tick_params(axis="x", which="minor", length=0)
-    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_yticks([], minor=True)
 
 
 def section(trace: Trace) -> Section:

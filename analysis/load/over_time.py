@@ -1,11 +1,10 @@
 """Offered load and utilization of the machine over time."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -17,6 +16,9 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.executions import executions_of
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import words_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST_INTERVALS = 1500  # in one figure
 _LISTED = 10  # intervals on the page
@@ -177,7 +179,7 @@ def jobs_over_time(trace: Trace, edges: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"begin": edges[:-1], "end": edges[1:], "jobs": jobs, "mean": mean})
 
 
-def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = True) -> Axes:
+def plot_load(data: pd.DataFrame, ax: "Axes | None" = None, *, machine: bool = True) -> "Axes":
     """Draw load and utilization over time from `load_over_time`.
 
     Parameters
@@ -201,7 +203,7 @@ def plot_load(data: pd.DataFrame, ax: Axes | None = None, *, machine: bool = Tru
     return ax
 
 
-def plot_jobs(data: pd.DataFrame, ax: Axes | None = None, *, days: int = 1) -> Axes:
+def plot_jobs(data: pd.DataFrame, ax: "Axes | None" = None, *, days: int = 1) -> "Axes":
     """Draw the number of jobs over time, from `jobs_over_time`.
 
     Parameters

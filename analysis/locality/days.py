@@ -1,10 +1,10 @@
 """Daily concentration: the share of a day's jobs in one bin of values."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -14,6 +14,9 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Number of bins of equal weight (Zakay 2018, section 5.2).
 N_BINS = 16
@@ -52,7 +55,7 @@ class DailyConcentration(AnalysisResult):
     high: float
     seed: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the cumulative distribution of the daily concentration."""
         return plot_daily_concentration(concentration_curves({"": self}), ax)
 
@@ -186,7 +189,7 @@ def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
     return pd.DataFrame(curves, index=pd.Index(value, name="concentration"))
 
 
-def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_daily_concentration(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw distributions of the daily concentration from `concentration_curves`."""
     ax = style.current_axes(ax)
     plot_log_and_shuffled(
@@ -199,8 +202,8 @@ def plot_daily_concentration(data: pd.DataFrame, ax: Axes | None = None) -> Axes
 
 
 def plot_log_and_shuffled(
-    data: pd.DataFrame, ax: Axes | None = None, *, x: str = "", y: str = "", log: bool = True
-) -> Axes:
+    data: pd.DataFrame, ax: "Axes | None" = None, *, x: str = "", y: str = "", log: bool = True
+) -> "Axes":
     """Draw cumulative distributions in pairs: of the log, and (dashed) of shuffled logs.
 
     Parameters

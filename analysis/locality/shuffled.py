@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -23,6 +23,9 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _ROUNDING = 1e-12  # tolerance for sums of ratios
 
@@ -50,7 +53,7 @@ class ShuffledSimilarity(AnalysisResult):
     shuffles: pd.DataFrame
     seed: int
 
-    def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
+    def plot(self, ax: "Axes | None" = None, *, measure: str = "average") -> "Axes":
         """Draw the mean over users in the log (line) and the distribution over shuffled logs."""
         return plot_shuffled(self.means(measure), ax)
 
@@ -172,7 +175,7 @@ def _statistics(
     return found
 
 
-def plot_shuffled(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_shuffled(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the values of a log (line) and their distributions over shuffled logs.
 
     Parameters

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -28,6 +28,9 @@ from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Compared pairs of distances, the nearer first (Zakay 2018, Tables II to IV).
 DISTANCES = ((0, 1), (1, 2))
@@ -58,7 +61,7 @@ class Similarity(AnalysisResult):
     of_users: pd.DataFrame
     seed: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the means over users by distance, with their intervals."""
         means = {
             title: self.by_distance.xs(measure, level="measure")
@@ -87,7 +90,7 @@ class NearerIsMoreAlike(AnalysisResult):
     n_users: int
     users: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None, *, measure: str = "average") -> Axes:
+    def plot(self, ax: "Axes | None" = None, *, measure: str = "average") -> "Axes":
         """Draw the shares of users by attribute, one bar per pair of distances."""
         return plot_shares_of_users(self.bars(measure), ax)
 
@@ -311,7 +314,7 @@ def side_by_side(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_by_distance(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw similarities by distance in sessions, with their intervals.
 
     Parameters
@@ -332,7 +335,7 @@ def plot_by_distance(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_shares_of_users(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_shares_of_users(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of users with more similar jobs at either distance, as stacked bars.
 
     Parameters

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis.locality.days import (
@@ -19,6 +19,9 @@ from workloadkit.distinct import coded, distinct
 from workloadkit.errors import ParameterError, WorkloadError, takes_rng
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Relative tolerance for equal values on the stack: times need not be equal to the second
 #: (Zakay 2018, section 5.2).
@@ -48,7 +51,7 @@ class StackDepths(AnalysisResult):
     curves: pd.DataFrame
     seed: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the distributions of depth, in the log and shuffled."""
         return plot_stack_depths(self.curves, ax)
 
@@ -194,7 +197,7 @@ def stack_depths(
     return StackDepths(trace.name, table, _shares_at_most(curves), seed)
 
 
-def plot_stack_depths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_stack_depths(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the distributions of stack depth, from `StackDepths.curves`."""
     label = "position on the stack (1 is the top)"
     return plot_log_and_shuffled(data, ax, x=label, y="share of hits")

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -18,6 +17,9 @@ from workloadkit.analysis.logs.comparison import measures, numbers_of
 from workloadkit.analysis.section import AnalysisResult, Section, Table
 from workloadkit.errors import ParameterError, plural, quoted
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Fewest jobs of a log that a report places among those of the archive.
 FEWEST_JOBS = 1000
@@ -136,7 +138,7 @@ class ArchiveComparison(AnalysisResult):
             raise ParameterError("measure", f"is {quoted(measure)}; {self.name} has {known}"[:300])
         return _strip(measure, float(self.table.at[measure, "value"]), self.others)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw each measure of all logs between the least and the greatest value of the others."""
         ax = style.current_axes(ax)
         for row, measure in enumerate(self.table.index):

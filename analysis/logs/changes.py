@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import metrics
 from workloadkit.analysis import style
@@ -33,6 +32,9 @@ from workloadkit.fields import UNKNOWN as NO_USER
 from workloadkit.provenance import source_of
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Form = Callable[[float], str]
 
@@ -284,7 +286,9 @@ def _daily(name: str, names: list[str], logs: list[MeasuredLog]) -> Figure:
     )
 
 
-def plot_days(data: pd.DataFrame, ax: Axes | None = None, *, title: str = "jobs per day") -> Axes:
+def plot_days(
+    data: pd.DataFrame, ax: "Axes | None" = None, *, title: str = "jobs per day"
+) -> "Axes":
     """Draw a measure of each day of several logs, the first highlighted.
 
     Parameters

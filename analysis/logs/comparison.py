@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis.distributions.marginals import cumulative_shares
@@ -23,6 +22,9 @@ from workloadkit.analysis.section import AnalysisResult, Section
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The compared sections: module of each in `analysis`; tables with rows that are measures, too.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -105,7 +107,7 @@ class LogComparison(AnalysisResult):
         found.columns = pd.Index([f"{name}_{how}" for name, how in found.columns])
         return found
 
-    def plot(self, ax: Axes | None = None, *, distribution: str | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None, *, distribution: str | None = None) -> "Axes":
         """Draw one distribution in all logs, with the first highlighted.
 
         Parameters

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.analysis import style
@@ -20,6 +19,9 @@ from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions, think_times
 from workloadkit.trace import Trace
 from workloadkit.user_classes import classify_users
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _HOUR = 3600
 
@@ -232,11 +234,11 @@ _FEW = 3  # up to this many other logs have separate colours
 
 def plot_overlaid(
     data: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     distribution: str = "jobs_by_user",
     others: str = "others",
-) -> Axes:
+) -> "Axes":
     """Draw a distribution in several logs, the first highlighted.
 
     Parameters
@@ -259,7 +261,7 @@ def plot_overlaid(
     return ax
 
 
-def overlay(data: pd.DataFrame, ax: Axes, *, others: str = "others", **look: Any) -> None:
+def overlay(data: pd.DataFrame, ax: "Axes", *, others: str = "others", **look: Any) -> None:
     """Draw one line per log, the first thick and on top; `look` styles all lines."""
     first, *names = data
     few = len(names) <= _FEW
@@ -274,7 +276,7 @@ def overlay(data: pd.DataFrame, ax: Axes, *, others: str = "others", **look: Any
         style.legend(ax, handles, labels, columns=2 if few else 4)
 
 
-def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_measures(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw measures of several logs relative to the first.
 
     Parameters
@@ -301,7 +303,7 @@ def plot_measures(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _label(ax: Axes, what: ComparedDistribution, on_logarithms: bool) -> None:
+def _label(ax: "Axes", what: ComparedDistribution, on_logarithms: bool) -> None:
     """Scale and label the axes for a distribution."""
     is_time = what.unit == "time"
     if what.over == "week":

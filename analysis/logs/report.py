@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis.formats import count, day, duration, number, share, signed_share, upper
 from workloadkit.analysis.logs.changes import (
@@ -46,6 +45,8 @@ from workloadkit.units import in_known_unit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from matplotlib.axes import Axes
 
 _COMPARED = ("wait", "run", "procs", "estimate", "inter_arrival", "jobs_by_user", "week")
 
@@ -280,7 +281,7 @@ def _schedules(logs: Mapping[str, Trace]) -> Section:
     return Section("schedules", "Schedules", finding, tuple(notes), figures=tuple(figures))
 
 
-def _plot_schedule(schedule: Schedule, data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def _plot_schedule(schedule: Schedule, data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     return plot_schedule(schedule, ax)[0]
 
 

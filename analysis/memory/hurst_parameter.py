@@ -3,11 +3,10 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import ArrayLike
 
 from workloadkit.analysis import style
@@ -22,6 +21,9 @@ from workloadkit.analysis.memory.estimators.methods import (
 )
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, WorkloadWarning, quoted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Hurst(AnalysisResult):
         """Estimate and interval; ≤ or ≥ marks a number at a bound, which is only a limit."""
         return hurst_in_words(self.estimate, *self.interval)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the points and the fitted line on logarithmic axes.
 
         The pox plot of R/S also has reference lines with slopes 1/2 and 1.
@@ -217,20 +219,22 @@ def visible(points: pd.DataFrame) -> pd.DataFrame:
     return points[points["value"] > 1e-12 * points["value"].max()]
 
 
-def logarithmic_axes(ax: Axes, *, times: bool = False) -> None:
+def logarithmic_axes(ax: "Axes", *, times: bool = False) -> None:
     """Make both axes logarithmic with a margin; `times` selects a horizontal axis of times."""
+    from matplotlib.ticker import LogLocator
+
     (style.time_axis if times else style.log_axis)(ax.xaxis)
     style.log_axis(ax.yaxis)
     for axis in (ax.yaxis,) if times else (ax.xaxis, ax.yaxis):
         if len(axis.get_majorticklocs()) <= 2:  # too few powers of 10
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+            axis.set_major_formatter(lambda x, _: f"{x:,.10g}")
     for low, high, limit in ((*ax.get_xlim(), ax.set_xlim), (*ax.get_ylim(), ax.set_ylim)):
         room = (high / low) ** 0.02
         limit(low / room, high * room)
 
 
-def plot_slopes(points: pd.DataFrame, ax: Axes) -> None:
+def plot_slopes(points: pd.DataFrame, ax: "Axes") -> None:
     """Draw lines of slope 1/2 and 1 from the start of the fitted line."""
     first = points.loc[points["scale"].idxmin()]
     ends = np.array([first["scale"], points["scale"].max()])

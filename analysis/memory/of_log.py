@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -17,6 +17,9 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.clock import Clock
 from workloadkit.errors import ParameterError, takes_rng
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Treatments of the series of arrivals, and their titles.
 TREATMENTS = {
@@ -107,7 +110,7 @@ class LongRangeDependence(AnalysisResult):
             return "trend"
         return "drift" if self.of("cycle_removed")["estimate"] >= BOUNDS[1] else "real"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw all estimates with their intervals."""
         return plot_hurst_estimates(self.table, ax)
 
@@ -229,7 +232,7 @@ def written(row: Mapping | pd.Series) -> str:
     return hurst_in_words(row["estimate"], row["low"], row["high"])
 
 
-def plot_hurst_estimates(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_hurst_estimates(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw estimates with their intervals: a row per method, a colour per treatment.
 
     Parameters

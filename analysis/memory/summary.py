@@ -1,10 +1,10 @@
 """Report section on long-range dependence of the arrivals."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import coefficient, count, duration
@@ -36,6 +36,9 @@ from workloadkit.analysis.section import SEED, Figure, Section, Table
 from workloadkit.clock import WEEK, Clock
 from workloadkit.errors import ParameterError, plural
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAME, _TITLE = "long_memory", "Long-range dependence"
 
@@ -155,13 +158,13 @@ def finding(found: LongRangeDependence) -> str:
 
 def plot_fits(
     data: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     scale: str,
     value: str,
     slopes: bool = False,
     joined: bool = False,
-) -> Axes:
+) -> "Axes":
     """Draw the points of an estimator and the fitted lines, for several series.
 
     Parameters

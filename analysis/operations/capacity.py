@@ -1,8 +1,9 @@
 """Report section on whether the machine is big enough."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.calibration import failed_calibration
@@ -22,6 +23,9 @@ from workloadkit.analysis.section import Columns, Figure, Section, Table, joined
 from workloadkit.clock import Clock
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAME, _TITLE = "capacity", "Is the machine big enough?"
 _FEWEST_HOURS, _FEWEST_JOBS = 24, 100
@@ -210,7 +214,7 @@ def _figure(hours: pd.DataFrame, trace: Trace) -> Figure:
     )
 
 
-def plot_use(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_use(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw processors in use, and those requested by waiting jobs.
 
     Parameters

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.finding import Finding
@@ -37,6 +37,9 @@ from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import plural
 from workloadkit.executions import OUTCOMES, WITHOUT_RESULT
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: How else jobs and attempts end early, which may have served their users.
 _STOPPED = ("cancelled", "preempted", "requeued")
@@ -333,8 +336,8 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
 
 
 def plot_outcomes(
-    data: pd.DataFrame, ax: Axes | None = None, *, each: str = "day", unit: str = "core-hours"
-) -> Axes:
+    data: pd.DataFrame, ax: "Axes | None" = None, *, each: str = "day", unit: str = "core-hours"
+) -> "Axes":
     """Draw the core-hours of each period, stacked by how jobs ended.
 
     Parameters

@@ -1,10 +1,10 @@
 """Report section on GPUs: which jobs hold them, for how long, and how many are in use."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, number, share
@@ -23,6 +23,9 @@ from workloadkit.clock import DAY, Clock
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
 from workloadkit.units import in_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAME, _TITLE = "gpus", "GPUs"
 _SEEN = 0.1  # of the machine in use: the figure has a line for the machine
@@ -161,7 +164,9 @@ def _in_use(seen: Trace) -> Section:
     return part(finding, values=values, figures=(figure,), gaps=tuple(gaps))
 
 
-def plot_in_use(data: pd.DataFrame, ax: Axes | None = None, *, machine: int | None = None) -> Axes:
+def plot_in_use(
+    data: pd.DataFrame, ax: "Axes | None" = None, *, machine: int | None = None
+) -> "Axes":
     """Draw the GPUs in use over time.
 
     Parameters

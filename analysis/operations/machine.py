@@ -1,11 +1,10 @@
 """Whether the machine is big enough: its use and its queue, and what more processors would do."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit import metrics
@@ -24,6 +23,9 @@ from workloadkit.clock import Clock
 from workloadkit.distinct import distinct
 from workloadkit.errors import WorkloadError, check_positive
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Percentiles of hours.
 OF_HOURS = (10, 25, 50, 75, 90, 99)
@@ -169,7 +171,7 @@ class LargerMachine(AnalysisResult):
         """Whether the calibration holds."""
         return bool(self.calibration["holds"])
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the mean waits."""
         ax = style.current_axes(ax)
         ax.barh(self.waits.index, self.waits["mean"] / HOUR, color=style.BLUE)

@@ -1,11 +1,10 @@
 """Report section on the machine: its nodes and partitions, and what jobs request of it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import UNKNOWN, count, duration, number, printable, share
@@ -16,6 +15,9 @@ from workloadkit.analysis.section import Columns, Figure, Section, Table, facts,
 from workloadkit.errors import plural
 from workloadkit.machine.description import MachineDescription
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAME, _TITLE = "machine", "Machine and requests"
 _GB = 1 << 20  # KB
@@ -228,7 +230,7 @@ def _figure(table: pd.DataFrame) -> Figure | None:
     )
 
 
-def plot_requests(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_requests(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of jobs and work with each request.
 
     Parameters

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, number, share, upper
@@ -41,6 +40,8 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from workloadkit.analysis.finding import Finding
 
 _NAME = "usage"
@@ -323,11 +324,11 @@ def _figure(days: pd.DataFrame, clock: Clock, trace: Trace) -> Figure:
 
 def plot_days(
     data: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     column: str = "utilization",
     unit: str = "core-hours",
-) -> Axes:
+) -> "Axes":
     """Draw the utilization or the core-hours of each full day, or their means, from `full_days`.
 
     Parameters

@@ -1,11 +1,10 @@
 """Report section on waits: of whom, for what, and of which jobs."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.finding import FEWEST_JOBS, Finding
@@ -37,6 +36,9 @@ from workloadkit.analysis.section import Columns, Figure, Section, Table, unansw
 from workloadkit.analysis.waits.measures import FEWEST_BEYOND, enough, plot_waits, waits_over_time
 from workloadkit.errors import plural
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _NAME, _TITLE = "waiting", "Waits"
 _DRAWN = 4  # groups in a figure
@@ -290,7 +292,7 @@ def _figures(trace: Trace, classes: dict[Any, pd.DataFrame]) -> list[Figure]:
     return found
 
 
-def plot_classes(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_classes(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the median and the 90th percentile of waits by class, from `waits_by`."""
     ax = style.current_axes(ax)
     place = np.arange(len(data))

@@ -3,11 +3,10 @@
 import math
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import queueing
 from workloadkit.analysis import style
@@ -17,6 +16,9 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.provenance import plain
 from workloadkit.settings.common import JobUnit
 from workloadkit.units import WORDS, text_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _HOUR = 3600.0
 
@@ -181,7 +183,7 @@ class FittedQueueingModel(AnalysisResult):
         ends = (row["mean_wait_low"], row["mean_wait_high"])
         return with_interval(row["mean_wait"], *ends, _time)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the mean waits of the record and of the models with their intervals."""
         ax = style.current_axes(ax)
         place = np.arange(len(self.predictions))[::-1]

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.bootstrap import N_RESAMPLES
@@ -41,6 +41,9 @@ from workloadkit.settings.common import JobUnit
 from workloadkit.simulation.schedulers import Policy, describe, parse
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import WORDS, in_unit, text_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _HOUR = 3600.0
 
@@ -137,7 +140,7 @@ def table_of_predictions(data: pd.DataFrame) -> Table:
     return Table("predictions", caption, data, pd.DataFrame(cells, names, dtype=object))
 
 
-def plot_predictions(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_predictions(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw mean waits and throughputs of log, TBUOS and models.
 
     Parameters
@@ -235,7 +238,7 @@ class QueueingOfLog(AnalysisResult):
     notes: tuple[str, ...]
     unit: JobUnit = "procs"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the mean waits of log, simulation and models."""
         return plot_predictions(self.predictions, ax)
 

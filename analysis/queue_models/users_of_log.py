@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import bootstrap, style
@@ -22,6 +21,9 @@ from workloadkit.sessions import delimit_sessions, think_times
 from workloadkit.site import empirical
 from workloadkit.trace import Trace, check_trace
 from workloadkit.user_classes import CLASSES, classify_users
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +311,7 @@ class GoingOn(AnalysisResult):
         """Return the contents as plain Python values, with the parameters `at_bound`."""
         return {**super().to_dict(), "at_bound": list(self.at_bound)}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the points with the curves."""
         ax = style.current_axes(ax)
         plot_points(self.points, ax, style.BLUE)

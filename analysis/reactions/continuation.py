@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -30,6 +29,9 @@ from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.site.empirical import CURVE_BOUNDS, PUBLISHED_A, PUBLISHED_B, fit_curve
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MINUTE, _DAY = 60.0, 86400.0
 
@@ -79,7 +81,7 @@ class Continuation(AnalysisResult):
         """Return the contents as plain Python values, with the parameters `at_bound`."""
         return {**super().to_dict(), "at_bound": list(self.at_bound)}
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the points with the fitted and the published curve."""
         return plot_continuation(self.points, ax, a=self.a, b=self.b)
 
@@ -179,7 +181,9 @@ def curve(response: NDArray[np.float64], a: float, b: float) -> NDArray[np.float
     return a / (b * np.maximum(response, 0) / _MINUTE + 1)
 
 
-def plot_continuation(data: pd.DataFrame, ax: Axes | None = None, *, a: float, b: float) -> Axes:
+def plot_continuation(
+    data: pd.DataFrame, ax: "Axes | None" = None, *, a: float, b: float
+) -> "Axes":
     """Draw the probability of continuing against the response time.
 
     Parameters

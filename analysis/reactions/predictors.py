@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -22,6 +21,9 @@ from workloadkit.analysis.reactions.logistic import fit_logistic
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Compared quantities, and their titles.
 TITLES = {
@@ -66,7 +68,7 @@ class Predictors(AnalysisResult):
     jobs: int
     users: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the deviance explained by each quantity, with its interval."""
         return plot_predictors(self.quantities, ax)
 
@@ -175,7 +177,7 @@ def predictors_of(jobs: pd.DataFrame, weights: NDArray[np.float64]) -> Predictor
     return Predictors(table, explained, (low, high), len(jobs), jobs["user"].nunique())
 
 
-def plot_predictors(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_predictors(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the deviance explained by each quantity, alone and in addition to response time.
 
     Parameters

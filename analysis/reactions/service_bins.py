@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -31,6 +30,9 @@ from workloadkit.distinct import distinct
 from workloadkit.errors import takes_rng
 from workloadkit.trace import Trace
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 # Figures of think times and of the probability to continue a session.
 
 _LABELS = dict(
@@ -42,7 +44,7 @@ _LABELS = dict(
 )
 
 
-def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_medians(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the median think times by bin of response time and of slowdown.
 
     Parameters
@@ -81,8 +83,8 @@ def plot_medians(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def plot_think_time_bins(
-    data: pd.DataFrame, ax: Axes | None = None, *, bins: Sequence[str] = RESPONSE_BINS
-) -> Axes:
+    data: pd.DataFrame, ax: "Axes | None" = None, *, bins: Sequence[str] = RESPONSE_BINS
+) -> "Axes":
     """Draw the distributions of think times after the jobs of each bin.
 
     Parameters
@@ -113,7 +115,7 @@ def plot_think_time_bins(
     return ax
 
 
-def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_expectations(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the probability of continuing after jobs with short waits and short run times.
 
     Parameters
@@ -132,7 +134,7 @@ def plot_expectations(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return probability_axes(ax)
 
 
-def probability_axes(ax: Axes) -> Axes:
+def probability_axes(ax: "Axes") -> "Axes":
     """Label the axes of a probability of continuing against a response time."""
     low, high = ax.xaxis.get_data_interval()
     ax.update_datalim([(low / 1.4, 0), (high * 1.4, 0)])
@@ -144,7 +146,7 @@ def probability_axes(ax: Axes) -> Axes:
     return ax
 
 
-def plot_points(points: pd.DataFrame, ax: Axes, colour: str) -> None:
+def plot_points(points: pd.DataFrame, ax: "Axes", colour: str) -> None:
     """Draw probabilities with their intervals against median response times."""
     at, p = points["median_response"].clip(lower=1.0), points["probability"]
     # Far in the tails, a percentile interval need not contain the value itself.
@@ -204,7 +206,7 @@ class Reactions(AnalysisResult):
     expectations: pd.DataFrame
     think_times: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the median think times of the bins."""
         return plot_medians(self.medians, ax)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -16,6 +16,9 @@ from workloadkit.analysis.section import SEED, AnalysisResult, Figure, Section
 from workloadkit.clock import WEEK
 from workloadkit.errors import plural, takes_rng
 from workloadkit.trace import Trace, list_of_logs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _TITLE = "Signature of feedback"
 
@@ -46,7 +49,7 @@ class Signature(AnalysisResult):
     correlation: float
     interval: tuple[float, float]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw one dot per week."""
         return plot_signature(self.weeks, ax)
 
@@ -117,7 +120,7 @@ def feedback_signature(
     return Signature(pd.concat(weeks, ignore_index=True), logs, combined, ends)
 
 
-def plot_signature(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_signature(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw one dot per week: the number of jobs and their mean size.
 
     Parameters

@@ -6,10 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import __version__
 from workloadkit.analysis.reproduction.logs import Log
@@ -18,6 +17,9 @@ from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import plural
 from workloadkit.provenance import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Findings(Displayed):
     provenance: Mapping[str, Any]
     drawings: tuple[Drawing, ...] = ()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Plot the number of claims by verdict."""
         found = Counter(result.verdict for result in self.results)
         return plot_counts({verdict: found[verdict] for verdict in VERDICTS}, ax, label="claims")

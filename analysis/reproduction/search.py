@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit import __version__
 from workloadkit.analysis.reproduction.findings import digits, markdown_table
@@ -24,6 +23,8 @@ from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from matplotlib.axes import Axes
 
 
 #: Distances are capped at this number of margins, so that a printed number that no reading reaches
@@ -88,7 +89,7 @@ class Ranking(Displayed):
             writer.writerow([*fit.reading.values(), is_default, *numbers])
         return text.getvalue()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Plot the distance of each reading from the source, best first."""
         ax = current_axes(ax)
         place = range(1, len(self.fits) + 1)

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import formats, style
 from workloadkit.analysis.load.over_time import summarize_load
@@ -28,6 +27,9 @@ from workloadkit.provenance import seed_of
 from workloadkit.resample.runs import prepare
 from workloadkit.settings.resampling import Moved
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Time unit of the arrival counts for the Hurst parameter. [s]
 UNIT = 3600
@@ -216,7 +218,7 @@ class UnitComparison(AnalysisResult):
     how: Mapping[str, Any]
     table: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the measures by unit, relative to the original, with standard deviations."""
         return plot_units(self.table, ax)
 
@@ -285,7 +287,7 @@ def compare_units(
     return UnitComparison(trace.name, n_runs, seed, dict(how), table.rename_axis("measure"))
 
 
-def plot_units(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_units(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw measures by resampling unit, relative to the original.
 
     Parameters

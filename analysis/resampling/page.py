@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.formats import UNKNOWN, number, upper
@@ -24,6 +23,8 @@ from workloadkit.analysis.section import Figure, Section, Table, in_words_of, sh
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from workloadkit.analysis.resampling.validation import ResamplingValidation
 
 _CAPTIONS = {
@@ -204,7 +205,7 @@ def _memory(found: "ResamplingValidation") -> Section:
     )
 
 
-def plot_pox_lines(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_pox_lines(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the fitted lines of the pox plots of several logs, with the first highlighted.
 
     Parameters

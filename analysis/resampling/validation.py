@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis.logs.comparison import LogComparison, combine, extract
 from workloadkit.analysis.logs.distributions import plot_overlaid
@@ -26,6 +25,8 @@ from workloadkit.trace import Trace, check_trace
 from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from workloadkit.analysis.resampling.page import ValidationReport
 
 _POINTS = 50  # of a line
@@ -73,7 +74,7 @@ class ResamplingValidation(AnalysisResult):
     pox: pd.DataFrame
     version: str
 
-    def plot(self, ax: Axes | None = None, *, distribution: str = "jobs_by_user") -> Axes:
+    def plot(self, ax: "Axes | None" = None, *, distribution: str = "jobs_by_user") -> "Axes":
         """Draw a distribution in all logs, with the original highlighted.
 
         Parameters

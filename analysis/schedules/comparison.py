@@ -4,11 +4,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import __version__
@@ -43,6 +42,9 @@ from workloadkit.simulation.schedule.measures import (
     PERCENTILES,
     QUANTITIES,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Metrics of a comparison by default.
 MEASURED = (
@@ -87,7 +89,7 @@ class Comparison(Displayed):
     objective: pd.Series | None
     parameters: Mapping[str, Any]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the difference of each metric from the reference, with its interval."""
         from workloadkit.analysis.schedules.comparison_plots import plot_differences
 

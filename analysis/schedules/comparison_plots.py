@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from workloadkit.analysis import style
@@ -30,6 +29,8 @@ from workloadkit.simulation import Schedule, simulate
 from workloadkit.simulation.schedule.measures import QUANTITIES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from workloadkit.analysis.schedules.comparison import Comparison
 
 
@@ -37,8 +38,8 @@ _MOST_POINTS = 500  # of a drawn curve
 
 
 def plot_distributions(
-    comparison: "Comparison", quantity: str = "wait", ax: Axes | None = None
-) -> Axes:
+    comparison: "Comparison", quantity: str = "wait", ax: "Axes | None" = None
+) -> "Axes":
     """Draw the cumulative distribution of a quantity of jobs under each schedule.
 
     Parameters
@@ -55,8 +56,8 @@ def plot_distributions(
 
 
 def plot_queue_lengths(
-    comparison: "Comparison | Mapping[str, Schedule]", ax: Axes | None = None
-) -> Axes:
+    comparison: "Comparison | Mapping[str, Schedule]", ax: "Axes | None" = None
+) -> "Axes":
     """Draw the number of waiting jobs over time under each schedule, as means of intervals."""
     ax = style.current_axes(ax)
     named = comparison if isinstance(comparison, Mapping) else comparison.schedules
@@ -77,11 +78,11 @@ def plot_queue_lengths(
 
 def plot_gantts(
     comparison: "Comparison",
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     begin: float | None = None,
     until: float | None = None,
-) -> list[Axes]:
+) -> "list[Axes]":
     """Draw the Gantt charts of the schedules side by side.
 
     Parameters
@@ -109,7 +110,7 @@ def plot_gantts(
     return panels
 
 
-def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
+def plot_differences(comparison: "Comparison", ax: "Axes | None" = None) -> "Axes":
     """Draw the relative differences from the reference, with their intervals.
 
     Metrics that are 0 for the reference are left out.
@@ -138,7 +139,7 @@ def plot_differences(comparison: "Comparison", ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_objective(comparison: "Comparison", ax: Axes | None = None) -> Axes:
+def plot_objective(comparison: "Comparison", ax: "Axes | None" = None) -> "Axes":
     """Draw the weighted objective of each schedule, and the contributions of the metrics.
 
     Parameters
@@ -189,7 +190,7 @@ _MOST_ON_LINEAR = 30  # ratio of the largest to the smallest value
 _MOST_LABELS = 8  # that fit on an axis
 
 
-def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: Axes | None = None) -> Axes:
+def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw a metric over the load, one line per scheduler, with intervals.
 
     If runs saturate, the line is the mean of all runs; a hollow marker shows that of the others.
@@ -270,7 +271,7 @@ def _spreads(values: pd.Series) -> bool:
     return bool(least > 0 and most > _MOST_ON_LINEAR * least)
 
 
-def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
+def _set_logarithmic(ax: "Axes", values: pd.Series) -> None:
     """Make the y axis logarithmic from below the least value; intervals may extend below it."""
     ax.set_yscale("log")
     ax.set_ylim(bottom=values.min() / 1.5)
@@ -280,7 +281,7 @@ def _set_logarithmic(ax: Axes, values: pd.Series) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
 
 
-def plot_sweeps(sweep: SweepResults, ax: Axes | None = None) -> list[Axes]:
+def plot_sweeps(sweep: SweepResults, ax: "Axes | None" = None) -> "list[Axes]":
     """Draw all metrics of a sweep side by side, and the share of saturated runs, if any.
 
     Parameters
@@ -307,7 +308,7 @@ def plot_sweeps(sweep: SweepResults, ax: Axes | None = None) -> list[Axes]:
 _MOST_IN_A_ROW = 3  # panels
 
 
-def plot_results(results: Results, ax: Axes | None = None) -> list[Axes]:
+def plot_results(results: Results, ax: "Axes | None" = None) -> "list[Axes]":
     """Draw the means of all metrics of an experiment, with their intervals.
 
     Parameters
@@ -338,7 +339,7 @@ def schedules_of_sites(found: MetaSchedule) -> dict[str, Schedule]:
     return {name: simulate(log, "recorded") for name, log in logs.items() if log.n_jobs}
 
 
-def plot_metasystem(found: MetaSchedule, ax: Axes | None = None) -> list[Axes]:
+def plot_metasystem(found: MetaSchedule, ax: "Axes | None" = None) -> "list[Axes]":
     """Draw queue and utilization of each site of a metasystem, one above the other.
 
     Parameters

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
@@ -26,6 +25,9 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.metrics import use_over_time
 from workloadkit.simulation import Schedule, simulate
 from workloadkit.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _KEYS = {"started immediately": style.BLUE, "waited": style.ORANGE}  # colours of the bars
 
@@ -141,11 +143,11 @@ def _joined(ranges: _Ranges) -> _Ranges:
 
 def plot_gantt(
     schedule: Schedule | Trace,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     begin: float | None = None,
     until: float | None = None,
-) -> Axes:
+) -> "Axes":
     """Draw a Gantt chart: jobs over time and processors; jobs that waited have another colour.
 
     Of more than 2,000 jobs, the share of the time in which processors are in use is drawn.
@@ -185,11 +187,11 @@ def plot_gantt(
 
 def plot_schedule(
     schedule: Schedule | Trace,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     begin: float | None = None,
     until: float | None = None,
-) -> list[Axes]:
+) -> "list[Axes]":
     """Draw a schedule: its Gantt chart, its queue and its utilization, one above the other.
 
     Parameters
@@ -225,7 +227,7 @@ def plot_schedule(
     return axes
 
 
-def _draw_bars(ax: Axes, bars: pd.DataFrame, when: When) -> None:
+def _draw_bars(ax: "Axes", bars: pd.DataFrame, when: When) -> None:
     """Draw a rectangle for each range of processors of a job."""
     waited = bars["wait"].to_numpy() > 0
     bars = bars.assign(all_procs=bars.groupby(["job", "start"])["procs"].transform("sum"))
@@ -254,7 +256,7 @@ def _of_bar(bar: Any) -> str:
 
 
 def _draw_shares(
-    ax: Axes, bars: pd.DataFrame, when: When, interval: tuple[float, float], top: int
+    ax: "Axes", bars: pd.DataFrame, when: When, interval: tuple[float, float], top: int
 ) -> None:
     """Draw the shares in use as an image, transparent where processors are free."""
     shares = busy_shares(bars, interval, top, (min(_CELLS[0], top), _CELLS[1]))

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from matplotlib import dates as mdates
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -17,6 +17,9 @@ from workloadkit.analysis.load.over_time import load_between
 from workloadkit.clock import DAY, WEEK, Clock, equal_parts
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.measures import OF_JOBS, of_class
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MOST_STEPS = 2000  # of a drawn curve; more are averaged in intervals
 
@@ -224,11 +227,11 @@ def busiest_week(schedule: Schedule) -> tuple[float, float]:
 
 def plot_queue_length(
     schedule: Schedule,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     begin: float | None = None,
     until: float | None = None,
-) -> Axes:
+) -> "Axes":
     """Draw the number of waiting jobs over time.
 
     If it changes too often for a figure, the mean and maximum of each interval are drawn.
@@ -271,7 +274,7 @@ def plot_queue_length(
     return ax
 
 
-def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
+def plot_queue_distribution(schedule: Schedule, ax: "Axes | None" = None) -> "Axes":
     """Draw the share of the time with at least a given number of waiting jobs."""
     ax = style.current_axes(ax)
     share = queue_distribution(schedule)["share"]
@@ -285,8 +288,8 @@ def plot_queue_distribution(schedule: Schedule, ax: Axes | None = None) -> Axes:
 
 
 def plot_utilization(
-    schedule: Schedule, ax: Axes | None = None, *, edges: ArrayLike | None = None
-) -> Axes:
+    schedule: Schedule, ax: "Axes | None" = None, *, edges: ArrayLike | None = None
+) -> "Axes":
     """Draw offered load and utilization over time, from `utilization_over_time`.
 
     Parameters
@@ -339,7 +342,7 @@ def _means_and_maxima(time: NDArray, value: NDArray, edges: NDArray) -> tuple[ND
 
 
 def time_axis(
-    ax: Axes, schedule: Schedule, begin: float, until: float
+    ax: "Axes", schedule: Schedule, begin: float, until: float
 ) -> Callable[[NDArray], NDArray]:
     """Label the x axis with time by the log's clock; return the conversion from seconds."""
     clock = Clock.of(schedule.source)

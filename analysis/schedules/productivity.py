@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +24,9 @@ from workloadkit.errors import ParameterError, quoted
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.productivity import NAMES, Productivity, log_productivity
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Name of the log among the schedules.
 LOG = "log"
@@ -60,7 +62,7 @@ class ProductivityComparison(AnalysisResult):
     queue: pd.DataFrame
     zone: str
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the distribution of users' activity lengths."""
         return plot_activity_lengths(self, ax)
 
@@ -160,7 +162,7 @@ def _at_most(at_least: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(n, name="waiting"))
 
 
-def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
+def plot_activity_lengths(comparison: ProductivityComparison, ax: "Axes | None" = None) -> "Axes":
     """Draw the distribution of activity lengths, from the first to the last submission."""
     ax = style.current_axes(ax)
     for name, users, line in _lines(comparison.users):
@@ -176,7 +178,7 @@ def plot_activity_lengths(comparison: ProductivityComparison, ax: Axes | None = 
     return ax
 
 
-def plot_weekly_cycles(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
+def plot_weekly_cycles(comparison: ProductivityComparison, ax: "Axes | None" = None) -> "Axes":
     """Draw the arrival rate by hour of the week."""
     ax = style.current_axes(ax)
     for name, rate, line in _lines(comparison.weekly):
@@ -189,7 +191,9 @@ def plot_weekly_cycles(comparison: ProductivityComparison, ax: Axes | None = Non
     return ax
 
 
-def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None = None) -> Axes:
+def plot_queue_distributions(
+    comparison: ProductivityComparison, ax: "Axes | None" = None
+) -> "Axes":
     """Draw the share of the time with at most a given number of waiting jobs.
 
     The axis is linear from 0 to 1 and logarithmic above.
@@ -215,8 +219,8 @@ def plot_queue_distributions(comparison: ProductivityComparison, ax: Axes | None
 
 
 def plot_users(
-    comparison: ProductivityComparison, quantity: str = "active_weeks", ax: Axes | None = None
-) -> Axes:
+    comparison: ProductivityComparison, quantity: str = "active_weeks", ax: "Axes | None" = None
+) -> "Axes":
     """Draw a quantity of all users in ascending order.
 
     Parameters
@@ -241,7 +245,7 @@ def plot_users(
     return ax
 
 
-def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: Axes | None = None) -> Axes:
+def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: "Axes | None" = None) -> "Axes":
     """Draw histograms of a metric over many runs, one per kind of simulation, with equal bins.
 
     Parameters

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit import metrics
@@ -16,6 +16,9 @@ from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.experiments.intervals import student_t
 from workloadkit.simulation import Schedule
 from workloadkit.simulation.schedule.measures import ServedJobs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Jackknife intervals: leave out one block of jobs after another (Quenouille, 1949).
 
@@ -124,7 +127,7 @@ class SlowdownRatio(Displayed):
     weeks: pd.DataFrame
     left_out: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the ratio of each week, with the mean over all jobs."""
         return plot_slowdown_ratio(self, ax)
 
@@ -185,7 +188,7 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
     return SlowdownRatio(mean, mean - half, mean + half, weeks, int(left_out.sum()))
 
 
-def plot_slowdown_ratio(ratio: SlowdownRatio, ax: Axes | None = None) -> Axes:
+def plot_slowdown_ratio(ratio: SlowdownRatio, ax: "Axes | None" = None) -> "Axes":
     """Draw the mean slowdown ratio by week and over all jobs."""
     ax = style.current_axes(ax)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)

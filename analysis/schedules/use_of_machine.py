@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -32,6 +31,9 @@ from workloadkit.simulation.machine.shapes import (
     find_place,
 )
 from workloadkit.simulation.machine.site import Nodes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Causes of waits, without pools and resources of nodes, which have their own names.
 PROCESSORS, PARTITION, NODES, OTHERS = (
@@ -66,7 +68,7 @@ class MachineUse(AnalysisResult):
     unusable_share: float
     waits: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the utilization of each resource and partition."""
         ax = style.current_axes(ax)
         used = pd.concat([self.resources["utilization"], self.partitions["utilization"]])

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -19,6 +18,9 @@ from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Think times above a day are left out, as inter-arrivals are. [s]
 LONGEST = 86400.0
@@ -61,7 +63,7 @@ class BatchAgreement(AnalysisResult):
     closer: str
     curves: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the distributions of think times."""
         return plot_batch_agreement(self.curves, ax)
 
@@ -170,7 +172,7 @@ def distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def plot_batch_agreement(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_batch_agreement(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the think times after common and unique batches.
 
     Parameters
@@ -311,7 +313,7 @@ def histogram(lengths: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
 
-def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_session_survival(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw survival functions of the session lengths on logarithmic axes.
 
     Parameters
@@ -333,7 +335,7 @@ def plot_session_survival(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_session_lengths(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_session_lengths(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw histograms of the session lengths.
 
     Parameters

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.automatic import in_words, named_users
@@ -24,6 +24,9 @@ from workloadkit.errors import plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _TITLE = "Sessions and batches"
 _METHOD = "arrival"
@@ -195,7 +198,7 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame
     return pd.DataFrame(table, index=pd.Index(value, name="value"))
 
 
-def plot_size_shares(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_size_shares(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the sizes of sessions and batches from `size_shares`."""
     ax = style.current_axes(ax)
     for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import bootstrap
@@ -55,6 +54,9 @@ from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _TITLE = "Session methods"
 
@@ -104,7 +106,7 @@ class SessionMethods(AnalysisResult):
     recommended: str
     reasons: tuple[str, ...]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the survival functions of the session lengths."""
         return plot_session_survival(self.survival, ax)
 

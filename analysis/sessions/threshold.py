@@ -1,10 +1,10 @@
 """Choice of the session threshold: where users' inter-arrival distribution levels off."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from workloadkit.analysis import style
@@ -14,6 +14,9 @@ from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Longest inter-arrival time within a session (Zakay 2012, section 3). [s]
 LONGEST = 86400.0
@@ -58,7 +61,7 @@ class ThresholdSuggestion(AnalysisResult):
     beyond: int
     curve: pd.DataFrame
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the cumulative distribution of inter-arrival times, with the thresholds."""
         return plot_inter_arrivals(self.curve, ax, suggestion=self.threshold, fixed=self.fixed)
 
@@ -158,11 +161,11 @@ def suggest_threshold(
 
 def plot_inter_arrivals(
     data: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     suggestion: float = np.nan,
     fixed: float = THRESHOLDS["arrival"],
-) -> Axes:
+) -> "Axes":
     """Draw the cumulative distribution of inter-arrival times.
 
     Parameters
@@ -185,11 +188,11 @@ def plot_inter_arrivals(
 
 def plot_inter_arrival_slope(
     data: pd.DataFrame,
-    ax: Axes | None = None,
+    ax: "Axes | None" = None,
     *,
     suggestion: float = np.nan,
     fixed: float = THRESHOLDS["arrival"],
-) -> Axes:
+) -> "Axes":
     """Draw the slope of the cumulative distribution of inter-arrival times.
 
     Parameters
@@ -211,7 +214,7 @@ def plot_inter_arrival_slope(
     return ax
 
 
-def _mark_thresholds(ax: Axes, suggestion: float, fixed: float) -> None:
+def _mark_thresholds(ax: "Axes", suggestion: float, fixed: float) -> None:
     if suggestion > 0:
         ax.axvline(suggestion, color=style.ORANGE, linewidth=1, label="levels off")
     ax.axvline(fixed, color=style.GREEN, linewidth=1, linestyle="--", label="threshold in use")

@@ -1,12 +1,10 @@
 """Intervals before and after the start of a job, and waits over time."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib import dates as mdates
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
@@ -15,6 +13,9 @@ from workloadkit.clock import DAY, Clock, enclosing, interval_of
 from workloadkit.errors import ParameterError, WorkloadError, check_choice, check_count
 from workloadkit.executions import executions_of
 from workloadkit.trace import Trace, check_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Groupings of jobs; SWF has no field for accounts and qualities of service.
 By = Literal["partition", "account", "user", "queue", "qos"]
@@ -262,7 +263,7 @@ def periods(clock: Clock, first: float, last: float, period: str) -> NDArray[np.
 _SHORTEST = 1.0  # a logarithmic axis has no 0 [s]
 
 
-def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90) -> Axes:
+def plot_waits(data: pd.DataFrame, ax: "Axes | None" = None, *, percent: int = 90) -> "Axes":
     """Draw a percentile of waits over time, one line per group.
 
     Periods in which too few waits exceed the percentile are left out, see `enough`.
@@ -285,7 +286,9 @@ def plot_waits(data: pd.DataFrame, ax: Axes | None = None, *, percent: int = 90)
     each = data.drop_duplicates("begin").set_index("begin").sort_index()
     half = (each["end"] - each.index).to_numpy() / 2 / DAY
     if "date" in each:
-        place = mdates.date2num(each["date"].to_numpy()) + half
+        from matplotlib.dates import date2num
+
+        place = date2num(each["date"].to_numpy()) + half
     else:
         place = each.index.to_numpy() / DAY + half
     names = data.groupby("name", sort=False)["jobs"].sum().sort_values(ascending=False)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from workloadkit.analysis import style
 from workloadkit.analysis.queue_models.cross_check.checking import crosscheck_grids
@@ -20,6 +19,8 @@ from workloadkit.settings.setting import takes
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class CrossCheckOfAll(AnalysisResult):
         """Whether all differences are within the allowed ones."""
         return all(check.holds for check in self.checks)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the largest difference of each model as a share of the allowed one."""
         ax = style.current_axes(ax)
         place = np.arange(len(self.table))[::-1]

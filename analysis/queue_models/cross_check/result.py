@@ -4,16 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from workloadkit.analysis import style
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.errors import ParameterError, quoted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Columns of the table of points that are not parameters.
 OF_RUNS = ("exactness", "warmup", "settled", "independent")
@@ -65,7 +67,7 @@ class CrossCheck(AnalysisResult):
             if name not in OF_RUNS and self.points[name].nunique(dropna=False) > 1
         ]
 
-    def plot(self, ax: Axes | None = None, measure: str | None = None) -> Axes:
+    def plot(self, ax: "Axes | None" = None, measure: str | None = None) -> "Axes":
         """Draw the differences of all measures, or one measure over the varying parameter.
 
         Parameters
@@ -102,7 +104,7 @@ _WORDS = {
 }
 
 
-def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
+def plot_differences(check: "CrossCheck", ax: "Axes | None" = None) -> "Axes":
     """Draw the differences between simulation and theory, relative to the allowed difference."""
     ax = style.current_axes(ax)
     table = check.table[check.table["holds"].notna()]
@@ -137,7 +139,7 @@ def plot_differences(check: "CrossCheck", ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> Axes:
+def plot_measure(check: "CrossCheck", measure: str, ax: "Axes | None" = None) -> "Axes":
     """Draw a measure over the varying parameter: theory as lines, simulation as points.
 
     Bars are 95 % intervals. Of several varying parameters, the x axis has the number with the most
@@ -179,7 +181,7 @@ def plot_measure(check: "CrossCheck", measure: str, ax: Axes | None = None) -> A
     return ax
 
 
-def plot_crosscheck(check: "CrossCheck", ax: Axes | None = None) -> list[Axes]:
+def plot_crosscheck(check: "CrossCheck", ax: "Axes | None" = None) -> "list[Axes]":
     """Draw all differences and, if a number varies, mean response times over it.
 
     Parameters
