@@ -37,7 +37,8 @@ def class_tables(
 
     Returns
     -------
-    ndarray of float, shape (n_draws, CLASSES, CLASSES)
+    ndarray of float, shape (n_draws, n_rows, n_columns)
+        Of the classes that have jobs.
 
     Examples
     --------
@@ -47,18 +48,26 @@ def class_tables(
     ([2.0, 6.0], [-1.0, -1.0])
     """
 
-    def classes(rank: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
-
-    cell = classes(rank_x) * CLASSES + classes(rank_y)
-    tables = np.zeros((len(weights), CLASSES**2))
+    (x, n_rows), (y, n_columns) = _classes(rank_x), _classes(rank_y)
+    cell, n_cells = x * n_columns + y, n_rows * n_columns
+    # All numbers are integers, which short floats have exactly up to 2**24, in half of the time.
+    short = weights.max() * user.size < 2**24
+    weights = weights.astype(np.float32 if short else np.float64)
+    tables = np.zeros((len(weights), n_cells))
     for first in range(0, weights.shape[1], _AT_ONCE):
         block = weights[:, first : first + _AT_ONCE]
         here = (user >= first) & (user < first + _AT_ONCE)
-        place = (user[here] - first) * CLASSES**2 + cell[here]
-        counts = np.bincount(place, minlength=block.shape[1] * CLASSES**2)
-        tables += block @ counts.reshape(-1, CLASSES**2).astype(np.float64)
-    return tables.reshape(len(weights), CLASSES, CLASSES)
+        place = (user[here] - first) * n_cells + cell[here]
+        counts = np.bincount(place, minlength=block.shape[1] * n_cells)
+        tables += block @ counts.reshape(-1, n_cells).astype(weights.dtype)
+    return tables.reshape(len(weights), n_rows, n_columns)
+
+
+def _classes(rank: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Return the class of each rank, of those that occur, and their number."""
+    place = np.minimum((rank - 0.5) / rank.max() * CLASSES, CLASSES - 1).astype(np.int64)
+    occurs = np.bincount(place) > 0
+    return (np.cumsum(occurs) - 1)[place], int(occurs.sum())
 
 
 def table_spearman(tables: ArrayLike) -> NDArray[np.float64]:
@@ -111,15 +120,13 @@ def table_kendall(tables: ArrayLike) -> NDArray[np.float64]:
     tables = np.asarray(tables, dtype=np.float64)
     lower = np.tril(np.ones((tables.shape[1],) * 2), -1)
     upper = np.triu(np.ones((tables.shape[2],) * 2), 1)
-    above = lower @ tables  # for each cell, the counts above it; then those to its left, or right
-    concordant = np.einsum("kij,kij->k", tables, above @ upper)
-    discordant = np.einsum("kij,kij->k", tables, above @ upper.T)
+    # for each cell, the counts above it; then those to its left, less those to its right
+    surplus = lower @ tables @ (upper - upper.T)
+    surplus = np.einsum("kij,kij->k", tables, surplus)
     total = tables.sum(axis=(1, 2))
     x, y = (total**2 - (tables.sum(axis=a) ** 2).sum(axis=1) for a in (2, 1))
     spread = np.sqrt(np.maximum(x, 0) * np.maximum(y, 0)) / 2
-    return np.divide(
-        concordant - discordant, spread, out=np.full(total.size, np.nan), where=spread > 0
-    )
+    return np.divide(surplus, spread, out=np.full(total.size, np.nan), where=spread > 0)
 
 
 def kendall(x: NDArray[np.integer], y: NDArray[np.integer]) -> float:
