@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.distinct import order_by
 from workloadkit.errors import ParameterError, WorkloadWarning, among, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.trace import Trace, check_ascending, check_trace
@@ -207,19 +208,22 @@ def think_times(trace: Trace, *, method: str = "last") -> "pd.DataFrame":
         )
     rows, submit, end, user, _ = _work_of_users(trace)
     index = trace.jobs.index[rows]
-    order = np.argsort(user, kind="stable")
-    of_user = pd.Series(end[order]).groupby(user[order])
-    until = end[order] if method == "last" else of_user.cummax().to_numpy()
-    same = np.flatnonzero(user[order][1:] == user[order][:-1])
-    rows = pd.DataFrame(
+    until = end if method == "last" else pd.Series(end).groupby(user).cummax().to_numpy()
+    order = order_by(user)
+    same = np.diff(user[order]) == 0
+    previous = np.full(user.size, -1)
+    previous[order[1:][same]] = order[:-1][same]
+    follows = np.flatnonzero(previous >= 0)
+    previous = previous[follows]
+    think_time = submit[follows] - until[previous]
+    return pd.DataFrame(
         {
-            "previous": index.to_numpy()[order[same]],
-            "think_time": submit[order[same + 1]] - until[same],
+            "previous": index.to_numpy()[previous],
+            "think_time": think_time,
+            "negative": think_time < 0,
         },
-        index=index[order[same + 1]],
-    ).sort_index()
-    rows["negative"] = rows["think_time"] < 0
-    return rows
+        index=index[follows],
+    )
 
 
 def _work_of_users(trace: Trace) -> tuple[NDArray, NDArray, NDArray, NDArray, int]:

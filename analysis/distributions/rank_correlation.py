@@ -47,7 +47,6 @@ def class_tables(
     >>> tables.sum(axis=(1, 2)).tolist(), table_spearman(tables).tolist()
     ([2.0, 6.0], [-1.0, -1.0])
     """
-
     (x, n_rows), (y, n_columns) = _classes(rank_x), _classes(rank_y)
     cell, n_cells = x * n_columns + y, n_rows * n_columns
     # All numbers are integers, which short floats have exactly up to 2**24, in half of the time.

@@ -172,7 +172,7 @@ def equal_weight_bins(values: NDArray[np.float64]) -> tuple[NDArray, NDArray[np.
     >>> equal_weight_bins(np.arange(17.0))[1].tolist()
     [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
     """
-    edges = np.quantile(values, np.arange(1, N_BINS + 1) / N_BINS)
+    edges = np.quantile(np.sort(values), np.arange(1, N_BINS + 1) / N_BINS)
     edges[-1] = values.max()  # without a rounding error
     return edges, np.searchsorted(edges, values, side="left")
 

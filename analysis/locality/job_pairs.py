@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import order_by
 from workloadkit.errors import ParameterError, WorkloadError, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import delimit_sessions
@@ -82,12 +83,12 @@ def user_jobs(trace: Trace) -> UserJobs:
         trace = trace.select(known)
     started = delimit_sessions(trace)["session"].to_numpy()
     user, users = pd.factorize(trace.column("user")[trace.ran])
-    by_user = np.argsort(user, kind="stable")
+    by_user = order_by(user)
     # Sessions are numbered by their start; renumber them by user.
     user_of_session = np.empty(started.max() + 1, np.int64)
     user_of_session[started] = user
     number = np.empty_like(user_of_session)
-    number[np.argsort(user_of_session, kind="stable")] = np.arange(number.size)
+    number[order_by(user_of_session)] = np.arange(number.size)
     user = user[by_user]
     ascending = {}
     for name in ATTRIBUTES:
@@ -166,7 +167,7 @@ def upper_medians(
     session = jobs.session if session is None else session
     known = jobs.known[attribute]
     of = session[known.jobs]
-    by_session = np.argsort(of, kind="stable")  # and by value
+    by_session = order_by(of)  # and by value
     first_job = _first(of, int(jobs.first_session[-1]))
     value = known.value[by_session]
     return similarity_medians(value, first_job, jobs.first_session, groups, distances)

@@ -192,6 +192,8 @@ def _with_hours(executions: pd.DataFrame) -> pd.DataFrame:
 
 def _sums(row: NDArray, values: NDArray, n_jobs: int) -> NDArray[np.float64]:
     """Return the sum of the known values of each job, NaN for a job without."""
+    if row.size == n_jobs:  # each job has one execution
+        return values
     known = ~np.isnan(values)
     total = np.bincount(row[known], values[known], n_jobs)
     return np.where(np.bincount(row[known], minlength=n_jobs) > 0, total, np.nan)

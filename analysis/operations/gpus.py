@@ -80,6 +80,8 @@ def section(trace: Trace, seen: Trace | None = None) -> Section | None:
 
     `seen` is the log as it is seen in the unit of the report.
     """
+    if trace.sidecar is None or "gpus" not in trace.sidecar:
+        return None
     table = gpus_of_jobs(trace)
     if not table["gpu_hours"].sum() > 0:
         return None

@@ -14,6 +14,7 @@ from workloadkit.analysis.distributions.marginals import cumulative_shares
 from workloadkit.analysis.formats import count, duration, number, with_interval
 from workloadkit.analysis.section import AnalysisResult, Columns, Table, shown
 from workloadkit.analysis.sessions.choice import CUTS, OVERLONG, WAYS
+from workloadkit.distinct import order_by
 from workloadkit.errors import takes_rng
 from workloadkit.fields import UNKNOWN
 from workloadkit.sessions import THRESHOLDS, delimit_sessions
@@ -202,7 +203,7 @@ def _think_times_after_batches(
 ) -> tuple[NDArray[np.int64], dict[str, pd.DataFrame]]:
     """Return the user of each job that ran, and by method: user, think time, whether common."""
     user = pd.factorize(trace.column("user")[trace.ran])[0]
-    order = np.argsort(user, kind="stable")
+    order = order_by(user)
     starts, think_time = {}, {}
     for method in METHODS:
         # An infinite threshold gives each user one session, so every batch but the first has a

@@ -75,17 +75,17 @@ def session_table(trace: Trace, labels: pd.DataFrame) -> pd.DataFrame:
     session
     0           3     3        2    0.0   100.0
     """
-    jobs = trace.jobs.loc[labels.index, ["submit", "user"]]
-    jobs = jobs.assign(end=pd.Series(trace.end, trace.jobs.index)[labels.index], **labels)
-    sessions = jobs.groupby("session").agg(
-        user=("user", "first"),
-        jobs=("submit", "size"),
-        batches=("batch", "nunique"),
-        begin=("submit", "min"),
-        last=("end", "max"),
-    )
-    sessions["length"] = sessions.pop("last") - sessions["begin"]
-    return sessions
+    session = labels["session"].to_numpy()
+    new = np.unique(session, return_index=True)[1]
+    of_batch = session[np.unique(labels["batch"], return_index=True)[1]]
+    columns = {
+        "user": trace.column("user")[trace.ran][new],
+        "jobs": np.bincount(session),
+        "batches": np.bincount(of_batch),
+        "begin": trace.column("submit")[trace.ran][new],
+        "length": lengths_of(trace, labels, method="max"),
+    }
+    return pd.DataFrame(columns, pd.RangeIndex(new.size, name="session"))
 
 
 def session_lengths(
@@ -157,16 +157,13 @@ def lengths_of(
     elif cut is not None:
         until = np.minimum(until, submit + cut)
     session = labels["session"].to_numpy()
-    order = np.argsort(session, kind="stable")  # jobs of a session by submission
-    first = np.flatnonzero(np.diff(session[order], prepend=-1))
-    if not first.size:
-        return pd.Series([], pd.RangeIndex(0, name="session"), np.float64, name="length")
+    begin, end = np.full((2, session.max(initial=-1) + 1), -np.inf)
+    begin[session[::-1]] = submit[::-1]  # the first job of a session comes last
     if method == "max":
-        end = np.maximum.reduceat(until[order], first)
+        np.maximum.at(end, session, until)
     else:
-        end = until[order][np.append(first[1:], session.size) - 1]
-    length = end - submit[order][first]
-    return pd.Series(length, pd.RangeIndex(length.size, name="session"), name="length")
+        end[session] = until
+    return pd.Series(end - begin, pd.RangeIndex(end.size, name="session"), name="length")
 
 
 def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame:

@@ -39,9 +39,10 @@ class Empirical(Displayed):
     @classmethod
     def of(cls, sample: ArrayLike, weights: ArrayLike | None = None) -> "Empirical":
         """Return the distribution of a sample, optionally weighted."""
-        values, code = np.unique(np.asarray(sample, dtype=np.float64), return_inverse=True)
+        sample = np.asarray(sample, dtype=np.float64)
         if weights is None:
-            return cls(values, np.bincount(code, minlength=values.size))
+            return cls(*np.unique(sample, return_counts=True))
+        values, code = np.unique(sample, return_inverse=True)
         counts = np.zeros(values.size, np.int64)
         np.add.at(counts, code, np.asarray(weights, dtype=np.int64))
         return cls(values, counts)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workloadkit.clock import DAY, Clock
-from workloadkit.distinct import distinct
+from workloadkit.distinct import distinct, order_by
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
@@ -92,11 +92,11 @@ def sort_batches(
     names = [UNKNOWN_PERIOD] if period is None else list(PERIODS)
     code = len(KINDS) * (0 if period is None else period[first]) + kind
     before = np.zeros(first.size, np.int64)  # index into BEFORE
-    order = np.argsort(user[first], kind="stable")
+    order = order_by(user[first])
     same = np.diff(user[first][order]) == 0
     before[order[1:][same]] = 1 + kind[order[:-1][same]]
 
-    by_user = np.argsort(user, kind="stable")
+    by_user = order_by(user)
     gap, within = np.diff(submit[by_user]), np.diff(batch[by_user]) == 0
     of_gap = code[batch[by_user][1:]]
     previous, think = thinking["previous"].to_numpy(), thinking["think_time"].to_numpy()
@@ -226,7 +226,7 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     breaks = thinking["think_time"].to_numpy()[opens]
 
     user = trace.column("user")
-    by_user = np.argsort(user, kind="stable")
+    by_user = order_by(user)
     submit, batch = trace.column("submit")[by_user], labels["batch"].to_numpy()[by_user]
     size, user = trace.used_procs[by_user], user[by_user]
     changes = np.flatnonzero((np.diff(size) != 0) | (np.diff(user) != 0)) + 1
