@@ -142,9 +142,14 @@ def ratios(
 
     session = jobs.session if session is None else session
     known = jobs.known[attribute]
-    pairs, total, identical = similarity_sums(
-        known.jobs, known.value, known.first, session, int(jobs.first_session[-1]), distances
-    )
+    n_sessions, sums = int(jobs.first_session[-1]), {}
+    for distance in distances[distances > 0].tolist() or [1]:
+        of_both = similarity_sums(
+            known.jobs, known.value, known.first, session, n_sessions, distance
+        )
+        sums[0], sums[distance] = ([found[:, k] for found in of_both] for k in (0, 1))
+    by_distance = zip(*(sums[distance] for distance in distances.tolist()), strict=True)
+    pairs, total, identical = (np.stack(found, axis=1) for found in by_distance)
     if medians:
         groups = np.arange(jobs.n_users + 1)
         median = upper_medians(jobs, attribute, distances, groups, session=session)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: (Zakay 2018, section 5.2).
 TOLERANCES = {"procs": 0.0, "requested_time": 0.05, "run": 0.05}
 
+_MANY = 200  # different values, from which a tree finds depths faster than a look from the top
+
 
 @dataclass(frozen=True, eq=False)
 class StackDepths(AnalysisResult):
@@ -211,10 +213,11 @@ def _searched(
 
     if not tolerance >= 0:  # also rejects NaN
         raise ParameterError(f"tolerance must be 0 or more, not {tolerance:g}")
-    if tolerance > 0:
-        return values, lambda values: near_depths(values, float(tolerance))
-    numbers, code = coded(values)
-    return code, lambda code: exact_depths(code, numbers.size)
+    if tolerance == 0:
+        numbers, code = coded(values)
+        if numbers.size > _MANY:
+            return code, lambda code: exact_depths(code, numbers.size)
+    return values, lambda values: near_depths(values, float(tolerance))
 
 
 def _mean_depth(depths: NDArray[np.int64]) -> float:

@@ -24,7 +24,7 @@ def sessions_of_users(rng, n):
 
 def of_similarity(rng, n):
     order, value, first, session = sessions_of_users(rng, n)
-    return order, value, first, session, n // 2 + 1, np.array([0, 1, 3])
+    return order, value, first, session, n // 2 + 1, 2
 
 
 def of_medians(rng, n):

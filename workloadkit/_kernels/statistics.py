@@ -11,48 +11,45 @@ from workloadkit._kernels.compile import helper, small
 
 
 @small
-def similarity_sums(order, value, first, session, n_sessions, distances):
-    """Return pairs of jobs by user and distance, the sum of their ratios, and identical ones.
+def similarity_sums(order, value, first, session, n_sessions, distance):
+    """Return pairs of jobs by user, at distance 0 and another; their ratios' sum; identical ones.
 
     `order` lists the jobs by user, a user's by ascending `value` (which is in that order), and
     ``first[u]`` is the first of user `u`. So each ratio of a job to earlier ones has this job's
     value as denominator, and the sum of a session's values suffices.
     """
-    n_users, n_distances = len(first) - 1, len(distances)
-    pairs = np.zeros((n_users, n_distances), np.int64)
-    total = np.zeros((n_users, n_distances))
-    identical = np.zeros((n_users, n_distances), np.int64)
+    n_users = len(first) - 1
+    pairs = np.zeros((n_users, 2), np.int64)
+    total = np.zeros((n_users, 2))
+    identical = np.zeros((n_users, 2), np.int64)
 
-    # For each session: the jobs so far; how many of them have the largest value. A gap keeps the
-    # sessions of different users further apart than any distance.
-    gap = 0
-    for distance in distances:
-        gap = max(gap, distance)
-    n_places = n_sessions + gap * (n_users + 1)
-    count = np.zeros(n_places, np.int64)
-    value_sum = np.zeros(n_places)
-    largest = np.full(n_places, -1.0)
-    with_largest = np.zeros(n_places, np.int64)
+    # For each session: the jobs so far, the sum of their values, the largest, and how many have it,
+    # side by side. A gap keeps the sessions of different users further apart than the distance.
+    seen = np.zeros((n_sessions + distance * (n_users + 1), 4))
 
     for u in range(n_users):
-        pairs_of, total_of, identical_of = pairs[u], total[u], identical[u]
+        # as floats, which have numbers of pairs exactly, and add them faster
+        near_pairs = near_total = near_same = far_pairs = far_total = far_same = 0.0
         for i in range(first[u], first[u + 1]):
-            s, x = session[order[i]] + gap * (u + 1), value[i]
-            for k in range(n_distances):
-                a, b = s - distances[k], s + distances[k]
-                # Products, as branches would be unpredictable.
-                n, smaller = count[a], value_sum[a]
-                same = with_largest[a] * (largest[a] == x)
-                if a != b:
-                    n, smaller = n + count[b], smaller + value_sum[b]
-                    same += with_largest[b] * (largest[b] == x)
-                pairs_of[k] += n
-                total_of[k] += smaller / x if x > 0 else n  # 0 and 0 count as equal
-                identical_of[k] += same
-            count[s] += 1
-            value_sum[s] += x
-            with_largest[s] = with_largest[s] * (largest[s] == x) + 1
-            largest[s] = x
+            s, x = session[order[i]] + distance * (u + 1), value[i]
+            here, before, behind = seen[s], seen[s - distance], seen[s + distance]
+            near, far = here[0], before[0] + behind[0]
+            near_pairs += near
+            far_pairs += far
+            # 0 and 0 count as equal
+            near_total += here[1] / x if x > 0 else near
+            far_total += (before[1] + behind[1]) / x if x > 0 else far
+            # Products, as branches would be unpredictable.
+            same = here[3] * (here[2] == x)
+            near_same += same
+            far_same += before[3] * (before[2] == x) + behind[3] * (behind[2] == x)
+            here[0] += 1
+            here[1] += x
+            here[2] = x
+            here[3] = same + 1
+        pairs[u][0], pairs[u][1] = int(near_pairs), int(far_pairs)
+        total[u][0], total[u][1] = near_total, far_total
+        identical[u][0], identical[u][1] = int(near_same), int(far_same)
     return pairs, total, identical
 
 
