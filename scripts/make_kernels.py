@@ -220,20 +220,18 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     target = folder / f"{name}.so"
     compiler = [os.environ.get("CC", "cc")]
     if not name.startswith(platform.machine()):
-        compiler = [
-            sys.executable,
-            "-m",
-            "ziglang",
-            "cc",
-            "-target",
-            triple.replace("-unknown", ""),
-        ]
+        compiler = [*zig(), "cc", "-target", triple.replace("-unknown", "")]
     # nothing is linked: what is undefined is found in the process, whatever its C library
     options = ["-shared", "-nostdlib", "-O2", "-fPIC", "-s", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack"]
     subprocess.run([*compiler, *options, "-o", target, RUNTIME, *objects], check=True)
     if name.startswith(platform.machine()):
         ctypes.CDLL(str(target))  # which fails if a function is missing
     return kernels
+
+
+def zig() -> list[str]:
+    """Return the compiler for other processors: $ZIG, or that of `pip install ziglang`."""
+    return os.environ.get("ZIG", f"{sys.executable} -m ziglang").split()
 
 
 def renamed(module: Any, name: str, symbol: str) -> Any:

@@ -13,7 +13,7 @@ from tests.benchmarks.measure import Row, best_of, in_turn
 from tests.compiled import from_python
 from tests.data import DATA
 from workloadkit import utility
-from workloadkit._kernels.compile import by_reference
+from workloadkit._kernels.record import by_reference
 from workloadkit.simulation.compiled.state import Jobs
 from workloadkit.simulation.policies.genetic import evaluation as genetic
 from workloadkit.simulation.schedule import Schedule

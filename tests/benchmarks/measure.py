@@ -68,10 +68,13 @@ def peak_memory(function: Callable[[], Any]) -> tuple[int, Any]:
     return max(_status("VmHWM") - before, 0), result
 
 
-def cpu_time(*command: str) -> float:
-    """Return the CPU time of a process in a folder of its own, without threads of BLAS. [s]."""
+def cpu_time(*command: str, **more: str) -> float:
+    """Return the CPU time of a process in a folder of its own, without threads of BLAS. [s].
+
+    `more` are environment variables.
+    """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["OPENBLAS_NUM_THREADS"] = "1"
+    environment |= {"OPENBLAS_NUM_THREADS": "1", **more}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(command, check=True, capture_output=True, env=environment, cwd=folder)

@@ -1,23 +1,30 @@
 """Kernels that come with a wheel: loaded without a compiler, or not at all."""
 
+import hashlib
 import importlib.util
 import json
 import os
 import platform
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workloadkit as wk
 from tests.data import needs_compiler
 from tests.small_logs import busy_log
 from workloadkit._kernels import prebuilt
+from workloadkit._kernels.memory import lay_out, pack, text_of
+from workloadkit._kernels.record import Record
 from workloadkit._kernels.sources import sources_digest
 from workloadkit.simulation import patience
+from workloadkit.simulation.compiled import loop
 
 ROOT = Path(__file__).parents[2]
 NAME = "x86_64-v2"
@@ -201,3 +208,72 @@ def test_a_wheel_with_them_is_for_its_platform(libraries, tmp_path):
     (wheel,) = tmp_path.iterdir()
     assert wheel.name.endswith("-py3-none-manylinux_2_17_x86_64.whl")
     assert f"workloadkit/_kernels/native/{NAME}.so" in zipfile.ZipFile(wheel).namelist()
+
+
+# The library for arm64, of the same intermediate code: a simulation is run in emulation.
+
+EMULATOR = shutil.which("qemu-aarch64")
+
+
+def has_zig():
+    with suppress(OSError):
+        return subprocess.run([*the_maker().zig(), "version"], capture_output=True).returncode == 0
+    return False
+
+
+def memories_of(value):
+    """The arrays that own the memory of all arrays and records in a value."""
+    if isinstance(value, tuple):
+        return [array for part in value for array in memories_of(part)]
+    array = value.memory if isinstance(value, Record) else value
+    while isinstance(getattr(array, "base", None), np.ndarray):
+        array = array.base
+    return [array] if isinstance(array, np.ndarray) else []
+
+
+def described(arguments, memories):
+    """The arguments and their memories, as `run_kernel.c` reads them."""
+    packed, pointers = pack(*lay_out(arguments)), []
+    for place in range(0, len(packed), 8):
+        (word,) = struct.unpack_from("q", packed, place)
+        for i, array in enumerate(memories, 1):
+            if 0 <= word - array.ctypes.data < max(array.nbytes, 1):
+                pointers += [place, i, word - array.ctypes.data]
+    pieces = [packed, *(array.tobytes() for array in memories)]
+    sized = [struct.pack("q", len(piece)) + piece for piece in pieces]
+    numbers = [len(pointers) // 3, *pointers]
+    return (
+        struct.pack("q", len(pieces)) + b"".join(sized) + struct.pack(f"{len(numbers)}q", *numbers)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(EMULATOR is None, reason="there is no qemu-aarch64, of the package qemu-user")
+@pytest.mark.skipif(not has_zig(), reason="there is no compiler for arm64: ziglang, or $ZIG")
+def test_a_simulation_on_arm64_leaves_the_same_memory(libraries, log, tmp_path, monkeypatch):
+    seen, bound = [], loop.bound
+
+    def noting(kernel, *arguments):
+        memories = list({id(array): array for array in memories_of(arguments)}.values())
+        seen.append((arguments, memories, described(arguments, memories)))
+        return bound(kernel, *arguments)
+
+    monkeypatch.setattr(loop, "bound", noting)
+    wk.simulate(wk.read_swf(log), "fcfs", procs=8, engine="compiled")
+    ((arguments, memories, before),) = seen
+    maker = the_maker()
+    maker.make_libraries(libraries, ["aarch64"])
+    digest = hashlib.sha256(text_of(lay_out(arguments)[0]).encode()).hexdigest()[:16]
+    symbol = prebuilt.symbol_of("workloadkit.simulation.compiled.loop._run", digest)
+    compiled = libraries.with_name("native-work") / f"aarch64-{symbol}.o"
+    sources = [compiled, maker.RUNTIME, Path(__file__).with_name("run_kernel.c")]
+    options = ["-target", "aarch64-linux-musl", "-static", f"-DKERNEL={symbol}", "-o", "run"]
+    subprocess.run([*maker.zig(), "cc", *options, *sources], cwd=tmp_path, check=True)
+    done = subprocess.run([EMULATOR, "./run"], cwd=tmp_path, input=before, capture_output=True)
+    assert done.returncode == 0
+    place = 0
+    for array in memories:
+        after = done.stdout[place : place + array.nbytes]
+        place += array.nbytes
+        assert after == array.tobytes(), array
+    assert place == len(done.stdout) > 1000
