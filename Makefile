@@ -83,7 +83,7 @@ kernels: $(VENV)/.run
 	$(BIN)/python scripts/make_kernels.py
 
 # Builds the wheel without kernels, for all platforms, and that with kernels, for Linux on x86-64; with
-# ziglang installed also for arm64: make wheel LIBRARIES=aarch64
+# ziglang installed also for arm64: make wheel LIBRARIES=aarch64, or arm64-macos, which was never run
 LIBRARIES ?= x86_64-v3 x86_64-v2
 NATIVE := build/$(firstword $(LIBRARIES))
 wheel: $(VENV)/.dev

@@ -23,6 +23,7 @@ class KernelsHook(BuildHookInterface):
         if len(found) != 1:
             sys.exit(f"WORKLOADKIT_KERNELS: {folder} has no libraries of one architecture: {found}")
         (architecture,) = found
+        system = "macosx_11_0" if architecture == "arm64" else "manylinux_2_17"
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-manylinux_2_17_{architecture}"
+        build_data["tag"] = f"py3-none-{system}_{architecture}"
         build_data["force_include"][folder] = "workloadkit/_kernels/native"

@@ -41,8 +41,13 @@ for path in sys.argv[1:]:
     exec(compile(open(path).read(), path, "exec"), names)
 """
 
-#: The compiler's names of the processors.
-PROCESSORS = {"x86_64-v3": "x86-64-v3", "x86_64-v2": "x86-64-v2", "aarch64": "generic"}
+#: The compiler's names of processors and platforms.
+TARGETS = {
+    "x86_64-v3": ("x86-64-v3", "x86_64-unknown-linux-gnu"),
+    "x86_64-v2": ("x86-64-v2", "x86_64-unknown-linux-gnu"),
+    "aarch64": ("generic", "aarch64-unknown-linux-gnu"),
+    "arm64-macos": ("apple-m1", "arm64-apple-macosx11.0.0"),
+}
 #: The compiler is run for this one; code for the others is made of its intermediate code.
 COMPILED = "x86_64-v3"
 
@@ -196,14 +201,14 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     kept = work / f"{COMPILED}-{sources_digest()[:16]}"
     if not kept.exists():
         unfinished = kept.with_name(f"{kept.name}-unfinished")
-        chosen = {"NUMBA_CPU_NAME": PROCESSORS[COMPILED], "NUMBA_CPU_FEATURES": ""}
+        chosen = {"NUMBA_CPU_NAME": TARGETS[COMPILED][0], "NUMBA_CPU_FEATURES": ""}
         compile_all({**chosen, "NUMBA_CACHE_DIR": str(unfinished)})
         unfinished.rename(kept)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    triple = f"{name.partition('-')[0]}-unknown-linux-gnu"
+    processor, triple = TARGETS[name]
     machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=PROCESSORS[name], opt=3, reloc="pic", codemodel="small"
+        cpu=processor, opt=3, reloc="pic", codemodel="small"
     )
     objects, kernels = [], {}
     for path in sorted(kept.glob("*/*.bc")):
@@ -217,14 +222,18 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
         kernels[symbol] = about["result"]
     if not kernels:
         sys.exit(f"{kept}: no kernel was compiled")
-    target = folder / f"{name}.so"
+    target, is_native = folder / f"{name}.so", name.startswith(platform.machine())
     compiler = [os.environ.get("CC", "cc")]
-    if not name.startswith(platform.machine()):
-        compiler = [*zig(), "cc", "-target", triple.replace("-unknown", "")]
+    if not is_native:
+        kind = "aarch64-macos" if "apple" in triple else triple.replace("-unknown", "")
+        compiler = [*zig(), "cc", "-target", kind]
     # nothing is linked: what is undefined is found in the process, whatever its C library
-    options = ["-shared", "-nostdlib", "-O2", "-fPIC", "-s", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack"]
-    subprocess.run([*compiler, *options, "-o", target, RUNTIME, *objects], check=True)
-    if name.startswith(platform.machine()):
+    options = ["-nostdlib", "-Wl,-Bsymbolic", "-Wl,-z,noexecstack"]
+    if "apple" in triple:
+        options = ["-Wl,-undefined,dynamic_lookup"]
+    options += ["-shared", "-O2", "-fPIC", "-s", "-o", str(target)]
+    subprocess.run([*compiler, *options, RUNTIME, *objects], check=True)
+    if is_native:
         ctypes.CDLL(str(target))  # which fails if a function is missing
     return kernels
 

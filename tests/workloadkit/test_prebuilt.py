@@ -200,6 +200,20 @@ def test_others_are_never_loaded(spoil, libraries, tmp_path, monkeypatch):
     assert library() is None
 
 
+def test_one_that_was_never_run_is_loaded_only_on_request(libraries, tmp_path, monkeypatch):
+    folder, name = tmp_path / "native", "arm64-macos"
+    shutil.copytree(libraries, folder)
+    (folder / f"{NAME}.so").rename(folder / f"{name}.so")
+    index = (folder / "index.json").read_text().replace(NAME, name)
+    (folder / "index.json").write_text(index)
+    monkeypatch.setattr(prebuilt, "FOLDER", folder)
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    assert prebuilt.library.__wrapped__() is None
+    monkeypatch.setenv("WORKLOADKIT_UNTRIED", name)
+    assert prebuilt.library.__wrapped__() is not None
+
+
 @pytest.mark.slow
 def test_a_wheel_with_them_is_for_its_platform(libraries, tmp_path):
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]

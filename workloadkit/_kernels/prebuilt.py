@@ -7,6 +7,7 @@ need no compiler.
 import ctypes
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +25,10 @@ LIBRARIES = {
     "x86_64-v3": {"avx2", "bmi1", "bmi2", "fma", "f16c", "abm", "movbe", "xsave"},
     "x86_64-v2": {"cx16", "lahf_lm", "popcnt", "sse4_1", "sse4_2", "ssse3"},
     "aarch64": set[str](),
+    "arm64-macos": set[str](),  # as macOS names the architecture
 }
+#: Loaded only if $WORKLOADKIT_UNTRIED names it: it was linked, but never run.
+UNTRIED = {"arm64-macos": "Darwin"}
 
 
 class Library(NamedTuple):
@@ -80,7 +84,7 @@ def library() -> Library | None:
     """Return the best library for this processor; None if there is none of these sources."""
     with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
         index = json.loads((FOLDER / "index.json").read_bytes())
-        if index["sources"] != sources_digest() or platform.system() != "Linux":
+        if index["sources"] != sources_digest():
             return None
         digests = index["libraries"]
         for name in filter(_fits, (name for name in LIBRARIES if name in digests)):
@@ -95,10 +99,18 @@ def library() -> Library | None:
 
 
 def _fits(name: str) -> bool:
-    return name.startswith(platform.machine()) and LIBRARIES[name] <= _features()
+    asked = name not in UNTRIED or os.environ.get("WORKLOADKIT_UNTRIED") == name
+    is_here = name.startswith(platform.machine()) and asked
+    return (
+        is_here
+        and platform.system() == UNTRIED.get(name, "Linux")
+        and LIBRARIES[name] <= _features()
+    )
 
 
 @cache
 def _features() -> set[str]:
+    if platform.system() != "Linux":
+        return set()
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((set(line.split()) for line in lines if line.startswith("flags")), set())
