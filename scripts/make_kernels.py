@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import ctypes
 import hashlib
+import io
 import json
 import os
 import platform
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,27 @@ def run_page(
             yield command, done.stderr
 
 
+def readings() -> Iterator[tuple[str, Any]]:
+    """Yield what reads accounting that is long enough for compiled code."""
+    import workloadkit as wk
+    from workloadkit.io.lines import COMPILED_FROM
+
+    times = "2024-05-01T08:00:00|2024-05-01T08:01:00|2024-05-01T09:01:00"
+    slurm = f"{{}}|{times}|COMPLETED|01:00:00|4\n"
+    pbs = '11/09/2014 23:59:51;E;{}.host;user="al" ctime=100 start=160 end=460 Exit_status=0\n'
+    hosts, zeros = '0 2 "2*n1" "2*n2"', " 0" * 19
+    lsf = (
+        '"JOB_FINISH" "10.1" 190 {} 500 0 4 100 0 0 130 "al" "q" "" "" "" "login" "/" "" "" "" '
+        f'"100.7" {hosts} 64 1.0 "wrf" "mpirun wrf"{zeros} "" "it" 0 4 "" "" 0 8000 0\n'
+    )
+    header = "JobID|Submit|Start|End|State|Elapsed|AllocCPUS\n"
+    for name, head, line in (("slurm", header, slurm), ("pbs", "", pbs), ("lsf", "", lsf)):
+        lines = map(line.format, range(1, COMPILED_FROM // len(line) + 2))
+        text = head + "".join(lines)
+        read = getattr(wk, f"read_{name}")
+        yield f"read {name}", lambda read=read, text=text: read(io.BytesIO(text.encode()))
+
+
 def simulations() -> Iterator[tuple[str, Any]]:
     """Yield the common simulations: each policy and each kind of users, and some pairs."""
     import numpy as np
@@ -154,13 +177,13 @@ def keep_bitcode() -> None:
 
 
 def play(part: int) -> None:
-    """Play every second simulation, then the commands of every second page."""
+    """Run every second reading and simulation, then the commands of every second page."""
     keep_bitcode()
-    for i, (words, simulate) in enumerate(simulations()):
+    for i, (words, run) in enumerate(chain(readings(), simulations())):
         if i % 2 == part:
             begin = time.process_time()
             try:
-                simulate()
+                run()
             except Exception as error:  # what does not go together is refused
                 words += f": {error}"
             print(f"{time.process_time() - begin:6.1f} s  {words[:150]}", flush=True)

@@ -1,23 +1,26 @@
 """Fields of records as places in a block of bytes, parsed by column instead of one by one.
 
-A field in its usual form is parsed by arithmetic on eight bytes at a time; any other text is
-decoded and parsed by the function for a single field, once for each distinct text.
+In long texts, numbers in their usual forms are read by compiled code; any other text is decoded and
+parsed by the function for a single field, once for each distinct text.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.io.digits import KEEP_LAST, LONGEST_NUMBER, clock, decimals, digits, eights_of
-from workloadkit.io.lines import PAD
+from workloadkit._kernels.cells import (
+    LONGEST_NUMBER,
+    PAD,
+    WHOLE,
+    gather,
+    number_texts,
+    read_numbers,
+)
+from workloadkit.io.lines import Lines, chars_of, eights_of, is_compiled
 
-_FEW = 64  # fields that are compared before all others
-
-
-_Plain = tuple[NDArray[np.float64], NDArray[np.bool_]]  # numbers, and which are in a plain form
+_FEW_SLOTS = 1 << 12  # for distinct texts, at first
 
 
 class Words(NamedTuple):
@@ -30,7 +33,7 @@ class Words(NamedTuple):
         The value of each code.
     """
 
-    codes: NDArray[np.int64]
+    codes: NDArray[np.integer]
     words: list[Any]
 
     def column(self, dtype: Any = np.float64) -> NDArray:
@@ -56,9 +59,9 @@ class Cells:
 
     Parameters
     ----------
-    data : bytes
+    data : bytes or bytearray
         With `PAD` bytes before and after the text.
-    begin, end : dict of str to ndarray of int, shape (n_records,)
+    begin, end : dict of str to ndarray of int32, shape (n_records,)
         Places of the first character of each field, ascending, and after the last one. A field
         that ends before it begins is missing.
     n_records : int
@@ -68,25 +71,56 @@ class Cells:
 
     def __init__(
         self,
-        data: bytes,
-        begin: Mapping[str, NDArray[np.int64]],
-        end: Mapping[str, NDArray[np.int64]],
+        data: bytes | bytearray,
+        begin: Mapping[str, NDArray[np.int32]],
+        end: Mapping[str, NDArray[np.int32]],
         n_records: int,
         order: NDArray[np.int64] | None = None,
     ) -> None:
         self.data, self.begin, self.end, self.n_records = data, begin, end, n_records
         self.order = order
-        self._chars = np.frombuffer(data, np.uint8)
-        self._eights = eights_of(data)
         self._known: dict[str, Words] = {}
+
+    @classmethod
+    def of_lines(
+        cls,
+        lines: Lines,
+        names: Collection[str],
+        begin: NDArray[np.int32],
+        end: NDArray[np.int32],
+    ) -> "Cells":
+        """Return fields of lines, copied column by column.
+
+        Parameters
+        ----------
+        lines : Lines
+        names : collection of str, shape (n_fields,)
+        begin, end : ndarray of int32, shape (n_fields, n_records)
+            Their places; those of the copies afterwards.
+        """
+        data = bytearray(len(lines.data) + PAD * (len(names) + 1))
+        if begin.size:
+            copy = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+            gather(eights_of(lines.data), begin, end, np.empty(len(names), np.int32), copy)
+        begins, ends = (dict(zip(names, each, strict=True)) for each in (begin, end))
+        return cls(data, begins, ends, begin.shape[1])
 
     @classmethod
     def none(cls) -> "Cells":
         """Return the fields of no records."""
         return cls(bytes(2 * PAD), {}, {}, 0)
 
+    def only(self, *names: str) -> "Cells":
+        """Return some of the fields."""
+        begin, end = ({name: each[name] for name in names} for each in (self.begin, self.end))
+        return Cells(self.data, begin, end, self.n_records, self.order)
+
     def take(self, rows: NDArray) -> "Cells":
         """Return the fields of some records, given by ascending rows or a mask."""
+        if rows.dtype == bool:
+            rows = np.flatnonzero(rows)
+        if rows.size == self.n_records:
+            return self
         order = None
         if self.order is not None:
             wanted = self.order[rows]
@@ -94,7 +128,7 @@ class Cells:
             order = np.searchsorted(rows, wanted)
         begin = {name: column[rows] for name, column in self.begin.items()}
         end = {name: column[rows] for name, column in self.end.items()}
-        return Cells(self.data, begin, end, np.arange(self.n_records)[rows].size, order)
+        return Cells(self.data, begin, end, rows.size, order)
 
     def with_texts(
         self, texts: Sequence[Sequence[str | None]], names: Sequence[str], order: NDArray[np.int64]
@@ -111,10 +145,10 @@ class Cells:
         """
         if not texts:
             return self
-        data = [self.data]
+        data: list[bytes | bytearray] = [self.data]
         at = len(self.data)
         begin, end = {}, {}
-        unknown = np.full(self.n_records, PAD), np.full(self.n_records, PAD - 1)
+        unknown = _places(np.full(self.n_records, PAD)), _places(np.full(self.n_records, PAD - 1))
         for name, column in zip(names, zip(*texts, strict=True), strict=True):
             known = np.array([text is not None for text in column])
             encoded = [text.encode(errors="surrogatepass") if text else b"" for text in column]
@@ -122,8 +156,9 @@ class Cells:
             begins = np.append(at, ends[:-1])
             data += encoded
             at = int(ends[-1])
-            begin[name] = np.append(self.begin.get(name, unknown[0]), begins)
-            end[name] = np.append(self.end.get(name, unknown[1]), np.where(known, ends, begins - 1))
+            ends = np.where(known, ends, begins - 1)
+            begin[name] = np.append(self.begin.get(name, unknown[0]), _places(begins))
+            end[name] = np.append(self.end.get(name, unknown[1]), _places(ends))
         data.append(bytes(PAD))
         return Cells(b"".join(data), begin, end, self.n_records + len(texts), order)
 
@@ -132,7 +167,7 @@ class Cells:
         order = np.arange(self.n_records) if self.order is None else self.order
         encoded = np.empty(self.n_records, object)
         encoded[order] = [text.encode() for text in texts]
-        ends = len(self.data) + np.cumsum([0, *map(len, encoded)])
+        ends = _places(len(self.data) + np.cumsum([0, *map(len, encoded)]))
         data = b"".join([self.data, *encoded, bytes(PAD)])
         begin, end = {**self.begin, name: ends[:-1]}, {**self.end, name: ends[1:]}
         return Cells(data, begin, end, self.n_records, self.order)
@@ -146,6 +181,21 @@ class Cells:
     def texts(self, name: str) -> NDArray[np.object_]:
         """Return the texts of a field, empty if missing."""
         return self._ordered(_decoded(self._arrow(self.begin[name], self.end[name])))
+
+    def strings(self, name: str) -> Any:
+        """Return the texts of a field as strings of Arrow; as objects if there are surrogates."""
+        try:
+            column = self._arrow(self.begin[name], self.end[name]).cast("string")
+        except ValueError:
+            return self.texts(name)
+        return column if self.order is None else column.take(self.order)
+
+    def contain(self, name: str, text: bytes) -> bool:
+        """Return whether a field of some record contains a text."""
+        import pyarrow.compute as pc
+
+        column = self._arrow(self.begin[name], self.end[name])
+        return bool(pc.any(pc.match_substring(column, text)).as_py())
 
     def words(self, name: str) -> Words:
         """Return the distinct texts of a field, empty if missing."""
@@ -188,57 +238,55 @@ class Cells:
 
     def digits(self, name: str) -> NDArray[np.bool_]:
         """Return which texts of a field consist of 1 to 15 digits."""
-        return self._ordered(digits(self._eights, self.begin[name], self.end[name])[1])
+        if is_compiled(self.data):
+            return self.read(name, WHOLE)[1]
+        return self.words(name).of(_are_digits) > 0
 
     def numbers(
         self,
         name: str,
         otherwise: Callable[[str], float],
+        form: int = WHOLE,
         *,
-        suffix: str = "",
         longest: int = LONGEST_NUMBER,
     ) -> NDArray[np.float64]:
-        """Return numbers: digits, perhaps with a suffix of two characters.
+        """Return numbers.
 
         Parameters
         ----------
         name : str
         otherwise : callable
-            Parses a text of any other form; it must give the same for digits.
-        suffix : str, optional
+            Parses a text of any form; it must give the same for the usual one.
+        form : int, optional
+            The usual form, by `_kernels.cells`; by default digits.
         longest : int, default 15
-            Maximum number of digits.
+            Maximum number of digits; of hours.
         """
+        if name not in self.begin:
+            return np.full(self.n_records, otherwise(""))
+        if not is_compiled(self.data):
+            return self.words(name).of(otherwise)
+        number, plain = self.read(name, form, longest)
+        if not plain.all():
+            number[~plain] = self.only(name).take(~plain).words(name).of(otherwise)
+        return number
 
-        def read(begin: NDArray[np.int64], end: NDArray[np.int64]) -> _Plain:
-            digits_end = end - len(suffix)
-            column, plain = digits(self._eights, begin, digits_end)
-            plain &= digits_end - begin <= longest
-            for i, mark in enumerate(suffix):
-                plain &= self._chars[digits_end + i] == ord(mark)
-            return column, plain
-
-        return self._read(name, read, otherwise)
-
-    def decimals(self, name: str, otherwise: Callable[[str], float]) -> NDArray[np.float64]:
-        """Return numbers: digits, perhaps with a point and decimals."""
-        return self._read(name, partial(decimals, self._eights), otherwise)
-
-    def plain_decimals(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return numbers, and which texts are 1 to 15 digits, perhaps with a point near the end.
-
-        The number of any other text is NaN.
-        """
-        number, plain = decimals(self._eights, self.begin[name], self.end[name])
-        number[~plain] = np.nan
+    def read(
+        self, name: str, form: int, longest: int = LONGEST_NUMBER
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the numbers of a field in a form, and which texts are in it."""
+        number, plain = np.empty(self.n_records), np.empty(self.n_records, bool)
+        if self.n_records:
+            begin, end = self.begin[name], self.end[name]
+            read_numbers(chars_of(self.data), begin, end, form, longest, number, plain)
         return self._ordered(number), self._ordered(plain)
 
     def has_suffix(self, name: str, suffix: bytes) -> NDArray[np.bool_]:
         """Return which texts of a field end with a suffix."""
-        begin, end = self.begin[name], self.end[name]
+        begin, end, chars = self.begin[name], self.end[name], chars_of(self.data)
         has = end - begin >= len(suffix)
         for i, char in enumerate(suffix):
-            has &= self._chars[end - len(suffix) + i] == char
+            has &= chars[end - len(suffix) + i] == char
         return self._ordered(has)
 
     def without_suffix(self, name: str, suffix: bytes) -> "Cells":
@@ -248,87 +296,36 @@ class Cells:
         shorter = {**self.end, name: end - len(suffix) * has}
         return Cells(self.data, self.begin, shorter, self.n_records, self.order)
 
-    def lengths(self, name: str) -> NDArray[np.int64]:
+    def lengths(self, name: str) -> NDArray[np.int32]:
         """Return the lengths of the texts of a field, in bytes."""
         return self._ordered(self.end[name] - self.begin[name])
-
-    def eights(
-        self, name: str, width: int, offsets: Sequence[int]
-    ) -> tuple[list[NDArray[np.uint64]], NDArray[np.bool_]]:
-        """Return eight characters of the texts of a field from each offset on.
-
-        Parameters
-        ----------
-        name : str
-        width : int
-            Length of the texts.
-        offsets : sequence of int
-
-        Returns
-        -------
-        eights : list of ndarray of uint64, each of shape (n_records,)
-            Any for texts of another length.
-        fits : ndarray of bool, shape (n_records,)
-            Which texts have this length.
-        """
-        begin, end = self.begin[name], self.end[name]
-        fits = end - begin == width
-        at = np.where(fits, begin, 0)
-        return [self._ordered(self._eights[at + i]) for i in offsets], self._ordered(fits)
-
-    def durations(
-        self, name: str, otherwise: Callable[[str], float], *, longest: int = LONGEST_NUMBER
-    ) -> NDArray[np.float64]:
-        """Return durations ``hh:mm:ss`` [s]; `otherwise` parses a text of any other form."""
-
-        def read(begin: NDArray[np.int64], end: NDArray[np.int64]) -> _Plain:
-            hours, plain = digits(self._eights, begin, end - 6)
-            plain &= end - begin <= longest + 6
-            seconds, is_clock = clock(self._eights, end)
-            return 3600 * hours + seconds, plain & is_clock
-
-        return self._read(name, read, otherwise)
-
-    def _read(
-        self, name: str, read: Callable[..., _Plain], otherwise: Callable[[str], float]
-    ) -> NDArray[np.float64]:
-        """Return numbers: those that `read` finds plain, and others parsed one by one."""
-        if name not in self.begin:
-            return np.full(self.n_records, otherwise(""))
-        begin, end = self.begin[name], self.end[name]
-        column, plain = read(begin, end)
-        if plain.all():
-            return self._ordered(column)
-        column = np.where(plain, column, otherwise(""))
-        rest = np.flatnonzero(~plain & (end > begin))
-        if rest.size:
-            column[rest] = _coded(self._arrow(begin[rest], end[rest])).of(otherwise)
-        return self._ordered(column)
 
     def _distinct(self, name: str) -> Words:
         """Return the distinct texts of a field, in the order of the bytes."""
         if name not in self._known:
             begin, end = self.begin[name], self.end[name]
-            if self._are_equal(begin, end):
-                one = _coded(self._arrow(begin[:1], end[:1])).words
-                words = Words(np.zeros(self.n_records, np.int64), one)
-            else:
-                words = _coded(self._arrow(begin, end))
-            self._known[name] = words
+            find = self._numbered if is_compiled(self.data) else self._coded
+            self._known[name] = find(begin, end)
         return self._known[name]
 
-    def _are_equal(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> bool:
-        """Return whether all fields are the same text of at most 16 characters."""
-        if begin.size > _FEW and not self._are_equal(begin[:_FEW], end[:_FEW]):
-            return False
-        length = np.maximum(end - begin, 0)
-        if not length.size or length[0] > 16 or (length != length[0]).any():
-            return False
-        low = self._eights[end - 8] & KEEP_LAST[min(length[0], 8)]
-        high = self._eights[end - 16] & KEEP_LAST[max(length[0] - 8, 0)]
-        return bool((low == low[0]).all() and (high == high[0]).all())
+    def _numbered(self, begin: NDArray[np.int32], end: NDArray[np.int32]) -> Words:
+        """Return the distinct texts of fields, found by compiled code."""
+        codes, first = np.empty_like(begin), np.empty_like(begin)
+        n_slots, n_words = _FEW_SLOTS, -1
+        while n_words < 0:
+            slots = np.full(n_slots, -1, np.int32)
+            n_words = number_texts(eights_of(self.data), begin, end, slots, codes, first)
+            n_slots *= 16
+        places = zip(begin[first[:n_words]].tolist(), end[first[:n_words]].tolist(), strict=True)
+        return Words(codes, [_decoded_text(self.data[at:last]) for at, last in places])
 
-    def _arrow(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> Any:
+    def _coded(self, begin: NDArray[np.int32], end: NDArray[np.int32]) -> Words:
+        """Return the distinct texts of fields."""
+        encoded = self._arrow(begin, end).dictionary_encode()
+        words = [_decoded_text(word) for word in encoded.dictionary.to_pylist()]
+        return Words(encoded.indices.to_numpy(), words)
+
+    def _arrow(self, begin: NDArray[np.int32], end: NDArray[np.int32]) -> Any:
         """Return fields as an array of Arrow."""
         import pyarrow as pa
 
@@ -336,7 +333,7 @@ class Cells:
         # every other stretch between these offsets is a field
         offsets = np.empty(2 * n_fields + 1, np.int32)
         offsets[0:-1:2] = begin
-        np.maximum(begin, end, out=offsets[1:-1:2], casting="same_kind")
+        np.maximum(begin, end, out=offsets[1:-1:2])
         offsets[-1] = offsets[-2] if n_fields else 0
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.data)]
         stretches = pa.Array.from_buffers(pa.binary(), 2 * n_fields, buffers)
@@ -346,28 +343,35 @@ class Cells:
         return column if self.order is None else column[self.order]
 
 
-def _coded(column: Any) -> Words:
-    """Return the distinct texts of an array of Arrow."""
-    encoded = column.dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
-    return Words(codes, _decoded(encoded.dictionary).tolist())
-
-
 def _decoded(column: Any) -> NDArray[np.object_]:
     """Return the texts of an array of Arrow."""
     try:
         return column.cast("string").to_numpy(zero_copy_only=False)
     except ValueError:  # surrogates
-        texts = [text.decode(errors="surrogatepass") for text in column.to_pylist()]
+        texts = [_decoded_text(text) for text in column.to_pylist()]
         return np.array([*texts, None], object)[:-1]
 
 
-def _paired(codes: NDArray[np.int64], n_codes: int, column: Words) -> tuple[NDArray[np.int64], int]:
+def _decoded_text(text: bytes | bytearray) -> str:
+    return text.decode(errors="surrogatepass")
+
+
+def _are_digits(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
+
+
+def _places(column: NDArray[np.int64]) -> NDArray[np.int32]:
+    return column.astype(np.int32)
+
+
+def _paired(
+    codes: NDArray[np.integer], n_codes: int, column: Words
+) -> tuple[NDArray[np.integer], int]:
     """Return codes of the pairs of two columns, and their number."""
     n_words = len(column.words)
     if n_words == 1:
         return codes, n_codes
-    pairs = codes * n_words + column.codes
+    pairs = codes.astype(np.int64) * n_words + column.codes
     if n_codes * n_words <= 4 * codes.size:
         there = np.zeros(n_codes * n_words, bool)
         there[pairs] = True

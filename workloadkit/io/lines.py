@@ -4,16 +4,18 @@ import gc
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import PAD, find_fields, pick
+from workloadkit._kernels.compile import interpreted
 from workloadkit.errors import FormatError, ParameterError, quoted
-from workloadkit.io.digits import eights_of
 from workloadkit.io.files import Source, source_path, text_chunks
 
 #: Input of line-based readers: one file or several, in order.
@@ -30,10 +32,10 @@ TOO_LONG = "a line of more than 16 MiB"
 NULS = "NUL characters left out"
 
 #: Size of a block of text. [bytes]
-BLOCK = 1 << 22
+BLOCK = 1 << 23
 
-#: Zero bytes before and after the text, so that eight bytes can be loaded at any place.
-PAD = 16
+#: Size of the text from which compiled code is used. [bytes]
+COMPILED_FROM = 1 << 18
 
 _TORN = re.compile(rb"(?<=[^\n\0])\0\0+\n?")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -52,6 +54,7 @@ class Block(NamedTuple):
         The same number, counted over all files.
     text : bytes
         Of the lines, each with a line feed at its end.
+    n_lines : int
     ends : bool
         Whether the last line has a line end in the file.
     """
@@ -60,6 +63,7 @@ class Block(NamedTuple):
     first_line: int
     place: int
     text: bytes
+    n_lines: int
     ends: bool = True
 
     @property
@@ -158,12 +162,14 @@ def _blocks(
                     leave_out(TOO_LONG, place, 1)
                     place += 1
                     too_long = False
-            text = rest + chunk
-            whole = text.rfind(b"\n") + 1
-            rest = text[whole:]
+            whole = chunk.rfind(b"\n") + 1
             if whole:
-                yield Block(path, place - before, place, text[:whole], ends)
-                place += _line_feeds(text[:whole])
+                text = b"".join((rest, memoryview(chunk)[:whole]))
+                rest = b""
+                n_lines = _line_feeds(text)
+                yield Block(path, place - before, place, text, n_lines, ends)
+                place += n_lines
+            rest += chunk[whole:]
 
 
 def without_nuls(text: bytes, *, torn: bool) -> bytes:
@@ -228,47 +234,132 @@ def decoded_line(line: bytes) -> str:
         return line.decode("latin-1")
 
 
+def is_compiled(text: bytes | bytearray) -> bool:
+    """Return whether compiled code is used for a text: if it is long."""
+    return len(text) >= COMPILED_FROM and not interpreted()
+
+
+def chars_of(data: bytes | bytearray) -> NDArray[np.uint8]:
+    """Return the characters of a text, for reading."""
+    return np.frombuffer(memoryview(data).toreadonly(), np.uint8)
+
+
+def eights_of(data: bytes | bytearray) -> NDArray[np.uint64]:
+    """Return the eight characters at every place, as a number, for reading."""
+    return np.ndarray((len(data) - 7,), "<u8", memoryview(data).toreadonly(), strides=(1,))
+
+
 class Lines:
     """The lines of a block of text as bytes.
 
     Attributes
     ----------
     data : bytes
-        The text, with `PAD` zero bytes before and after it.
+        The text, with `PAD` zero bytes before it, and as many or more after it.
     chars : ndarray of uint8
-    begin, end : ndarray of int64, shape (n_lines,)
-        Places of the first character of each line, and of its line feed.
+    n_lines : int
     """
 
-    def __init__(self, text: bytes) -> None:
-        self.data = bytes(PAD) + text + bytes(PAD)
-        self.chars = np.frombuffer(self.data, np.uint8)
-        self.end = np.flatnonzero(self.chars == ord("\n"))
-        self.begin = np.append(PAD, self.end[:-1] + 1)[: self.end.size]
-        self.eights = eights_of(self.data)
-        self._ascii = text.isascii()
+    def __init__(self, text: bytes, n_lines: int) -> None:
+        self.data = b"".join((bytes(PAD), text, bytes(PAD + -len(text) % 8)))
+        self.chars, self.n_lines = chars_of(self.data), n_lines
+
+    @cached_property
+    def end(self) -> NDArray[np.integer]:
+        """Places of the line feeds."""
+        return np.flatnonzero(self.chars == ord("\n"))
+
+    @cached_property
+    def begin(self) -> NDArray[np.integer]:
+        """Places of the first characters."""
+        return np.append(PAD, self.end[:-1] + 1)[: self.n_lines]
 
     def text(self, line: int) -> str:
         """Return a line, decoded, without line end."""
         return decoded_line(self.data[self.begin[line] : self.end[line]]).removesuffix("\r")
 
-    def have(self, places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
-        """Return at which positions a text begins."""
-        same = np.ones(places.size, bool)
-        for i in range(0, len(text), 8):
-            eight = text[i : i + 8]
-            mask = np.uint64((1 << 8 * len(eight)) - 1)
-            same &= (self.eights[places + i] & mask) == int.from_bytes(eight, "little")
-        return same
+    def part(self, start: int, stop: int) -> "Lines":
+        """Return some of the lines."""
+        if start == 0 and stop == self.n_lines:
+            return self
+        text = self.data[self.begin[start] : self.end[stop - 1] + 1] if stop > start else b""
+        return Lines(text, stop - start)
 
-    def odd(self) -> NDArray[np.bool_]:
-        """Return which lines contain control characters or are not ASCII, shape (n_lines,)."""
-        odd = np.zeros(self.end.size, bool)
-        n_controls = np.count_nonzero(self.chars < ord(" "))
-        if n_controls == self.end.size + 2 * PAD and self._ascii:
-            return odd
-        wrong = (self.chars < ord(" ")) | (self.chars > ord("~"))
-        places = np.flatnonzero(wrong[PAD:-PAD]) + PAD
-        places = places[self.chars[places] != ord("\n")]
-        odd[np.searchsorted(self.end, places)] = True
-        return odd
+    def fields(self, separators: bytes, *, quotes: bool = False) -> "Fields":
+        """Return the fields of the lines.
+
+        Parameters
+        ----------
+        separators : bytes
+            One or two characters.
+        quotes : bool, default False
+            Whether a field between quotes may contain separators, and only such a field be empty.
+        """
+        n_lines = self.n_lines
+        first, n_quotes = np.zeros(n_lines + 1, np.int32), np.zeros(n_lines, np.int32)
+        odd = np.ones(n_lines, bool)
+        bounds = np.empty(self.chars.size, np.int32)
+        if n_lines and is_compiled(self.data):
+            one, *_, two = (np.uint64(char * 0x0101010101010101) for char in 2 * separators)
+            words = np.frombuffer(self.data, np.uint64)
+            find_fields(words, self.chars, one, two, quotes, bounds, first, n_quotes, odd)
+            self.end = bounds[first[1:]]
+        return Fields(self.chars, quotes, bounds, first, n_quotes, odd)
+
+
+class Fields(NamedTuple):
+    """Fields of lines.
+
+    Parameters
+    ----------
+    chars : ndarray of uint8
+    quotes : bool
+        Whether a field between quotes may contain separators.
+    bounds : ndarray of int32
+        Places before the text, of separators, and of line feeds.
+    first : ndarray of int32, shape (n_lines + 1,)
+        Number of the bound before each line.
+    n_quotes : ndarray of int32, shape (n_lines,)
+    odd : ndarray of bool, shape (n_lines,)
+        Which lines contain control characters, are not ASCII, or have quotes within fields; all,
+        without compiled code: they are left to what splits them one by one.
+    """
+
+    chars: NDArray[np.uint8]
+    quotes: bool
+    bounds: NDArray[np.int32]
+    first: NDArray[np.int32]
+    n_quotes: NDArray[np.int32]
+    odd: NDArray[np.bool_]
+
+    @property
+    def n_fields(self) -> NDArray[np.int32]:
+        """Number of fields of each line."""
+        return np.diff(self.first)
+
+    def pick(
+        self,
+        lines: NDArray[np.int64],
+        fields: Collection[int],
+        start: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return where fields begin and end; missing ones end before they begin.
+
+        Parameters
+        ----------
+        lines : ndarray of int64, shape (n_records,)
+        fields : collection of int, shape (n_fields,)
+            Positions of the fields in each line.
+        start : ndarray of int64, shape (n_records,), optional
+            Fields before those that are counted.
+
+        Returns
+        -------
+        begin, end : ndarray of int32, shape (n_fields, n_records)
+        """
+        begin, end = np.empty((2, len(fields), lines.size), np.int32)
+        if lines.size:
+            start = np.zeros(lines.size, np.int64) if start is None else start
+            at = np.array([*fields], np.int64)
+            pick(self.chars, self.bounds, self.first, lines, start, at, self.quotes, begin, end)
+        return begin, end

@@ -252,18 +252,18 @@ class Records:
     def _compact(self, field: RecordField, given: ArrayLike | Words, n_records: int) -> NDArray:
         if isinstance(given, Words):
             column = self._recoded(field, given)
-        elif field.kind == "text" and hasattr(given, "combine_chunks"):  # texts of Arrow stay so
+        elif field.kind == "text" and hasattr(given, "to_pandas"):  # texts of Arrow stay so
             texts: Any = given
-            column = texts.to_pandas()
+            column = texts
         elif field.kind == "word":
             words: Any = given
             codes = map(self._words[field.name].__getitem__, words)
             column = np.fromiter(codes, np.int32)
         else:
             column = np.asarray(given, dtype=_DTYPES[field.kind])
-        if column.shape != (n_records,):
+        if len(column) != n_records:
             raise ParameterError(
-                f"{plural(column.size, 'value')} of {field.name} for {plural(n_records, 'record')}"
+                f"{plural(len(column), 'value')} of {field.name} for {plural(n_records, 'record')}"
             )
         return column
 
@@ -313,9 +313,15 @@ def _joined(field: RecordField, parts: list[NDArray | int]) -> NDArray:
     """Join the parts of a column; an integer is a number of unknown values."""
     unknown: Any = {"number": np.nan, "whole": -1, "word": 0, "text": ""}[field.kind]
     dtype = _DTYPES[field.kind]
-    if len(parts) == 1 and not isinstance(parts[0], np.ndarray | int):
-        return parts[0]
-    filled = [np.full(p, unknown, dtype) if isinstance(p, int) else p for p in parts]
+    texts: list[Any] = [part for part in parts if hasattr(part, "to_pandas")]
+    if texts and len(texts) == len(parts):
+        import pyarrow as pa
+
+        return (texts[0] if len(texts) == 1 else pa.chunked_array(texts)).to_pandas()
+    filled = [
+        np.full(part, unknown, dtype) if isinstance(part, int) else np.asarray(part, dtype)
+        for part in parts
+    ]
     return np.concatenate([np.empty(0, dtype), *filled])
 
 

@@ -66,28 +66,29 @@ def observed_machine(table: "pd.DataFrame", *, named: bool = True) -> MachineDes
     """
     table = table[[name for name in _COLUMNS if name in table]]
     table = table[(table["end"] >= table["start"]) & (table["procs"] > 0)]
-    partition = _partitions(table)
-    lists = _column(table, "node_list", "")
-    places = _places(lists)
+    partition, names = _partitions(table)
+    places = _places(*_coded(table, "node_list"))
     placed = np.bincount(places.job, minlength=len(table)) > 0
-    by_procs = sorted({*partition[~placed].tolist()} - {""})
-    by_nodes = sorted({*partition.tolist()} - {"", *by_procs})
-    of_nodes = np.isin(partition, by_nodes) | (placed & (partition == ""))
+    by_procs = sorted({names[code] for code in distinct(partition[~placed])} - {""})
+    by_nodes = sorted({names[code] for code in distinct(partition)} - {"", *by_procs})
+    of_nodes = np.array([name in by_nodes for name in names], bool)[partition]
+    of_nodes |= placed & np.array([name == "" for name in names], bool)[partition]
     places = _only(places, of_nodes[places.job])
     if not places.node.size and len(by_procs) < 2:
         return None
     n_jobs, use = _most_on_nodes(table, places)
-    kinds = _kinds(places, partition)
+    kinds = _kinds(places, partition, names)
     partitions = []
     for name in by_nodes:
         of_part = [nodes for (parts, _), nodes in kinds.items() if name in parts]
         exclusive = _exclusive(of_part, n_jobs, use["cores"])
         inferred = () if exclusive is None else ("exclusive",)
         partitions.append(Partition(name=name, exclusive=exclusive, inferred=inferred))
-    partitions += [
-        Partition(name=name, procs=_most(table[partition == name]), inferred=("procs",))
-        for name in by_procs
-    ]
+    columns = [table[name].to_numpy(np.float64) for name in ("start", "end", "procs")]
+    for name in by_procs:
+        jobs = np.flatnonzero(partition == names.index(name))
+        most = _most(*(column[jobs] for column in columns))
+        partitions.append(Partition(name=name, procs=most, inferred=("procs",)))
     return MachineDescription(
         nodes=tuple(_node_type(*item, use, places.names, named) for item in kinds.items()),
         partitions=tuple(sorted(partitions, key=lambda p: p.name)),
@@ -107,30 +108,26 @@ def _exclusive(
     return True if part_used else None
 
 
-def _column(table: "pd.DataFrame", name: str, unknown: object) -> NDArray:
-    if name not in table:
-        return np.full(len(table), unknown)
-    return table[name].astype(object if isinstance(unknown, str) else float).to_numpy()
-
-
-def _partitions(table: "pd.DataFrame") -> NDArray[np.object_]:
-    """Return the partitions of jobs, else their queues."""
-    for name in ("partition", "queue"):
-        words = _column(table, name, "").astype(object)
-        if (words != "").any():
-            break
-    return words
-
-
-def _places(lists: NDArray[np.object_]) -> _Places:
-    """Return where jobs ran; a list that cannot be read, or is one too many, is unknown."""
+def _coded(table: "pd.DataFrame", name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Return a column of texts as codes and their texts."""
     import pandas as pd
 
-    codes, texts = pd.factorize(lists)
+    codes, texts = pd.factorize(table[name] if name in table else np.full(len(table), ""))
+    return codes, [*texts]
+
+
+def _partitions(table: "pd.DataFrame") -> tuple[NDArray[np.int64], list[str]]:
+    """Return the partitions of jobs, else their queues, as codes and names."""
+    codes, names = _coded(table, "partition")
+    return (codes, names) if {*names} - {""} else _coded(table, "queue")
+
+
+def _places(codes: NDArray[np.int64], texts: list[str]) -> _Places:
+    """Return where jobs ran; a list that cannot be read, or is one too many, is unknown."""
     number: dict[str, int] = {}
     nodes, shares = [], []
     left = _MOST_PLACES
-    for text in texts.tolist():
+    for text in texts:
         try:
             counted = expand_counted(text, left) if text else []
             left -= len(counted)
@@ -168,7 +165,8 @@ def _most_on_nodes(
     procs = table["procs"].to_numpy(np.float64)
     amounts = {"cores": procs[job] * share}
     for resource in NODE_RESOURCES:
-        amount = _column(table, resource.columns[-1], np.nan)
+        name = resource.columns[-1]
+        amount = table[name].to_numpy(np.float64) if name in table else np.zeros(len(table))
         amount = np.nan_to_num(amount * procs if resource.per == "proc" else amount)[job]
         amounts[resource.name] = amount if resource.per == "node" else amount * share
 
@@ -183,13 +181,10 @@ def _most_on_nodes(
 
 
 def _kinds(
-    places: _Places, partition: NDArray[np.object_]
+    places: _Places, codes: NDArray[np.int64], names: list[str]
 ) -> dict[tuple[tuple[str, ...], str], NDArray[np.int64]]:
     """Return the nodes of each type: those of the same partitions and kind of name, in order."""
-    import pandas as pd
-
     of_node: dict[int, set[str]] = {}
-    codes, names = pd.factorize(partition)
     pairs = distinct(places.node * len(names) + codes[places.job])
     for node, code in zip(*(part.tolist() for part in divmod(pairs, len(names))), strict=True):
         of_node.setdefault(node, set()).update({names[code]} - {""})
@@ -231,8 +226,7 @@ def _node_type(
     )
 
 
-def _most(table: "pd.DataFrame") -> int:
+def _most(start: NDArray[np.float64], end: NDArray[np.float64], procs: NDArray[np.float64]) -> int:
     """Return the most processors that jobs used at once."""
-    start, end, procs = (table[name].to_numpy(np.float64) for name in ("start", "end", "procs"))
     _, in_use = use_over_time(start, np.where(end > start, end, start + _SHORTEST), procs)
     return min(int(in_use.max()), _LARGEST)

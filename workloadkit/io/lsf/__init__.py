@@ -170,7 +170,7 @@ class _Reader:
         """Read whole lines."""
         if block.first_line == 1:
             self.end_file()
-        lines = Lines(block.text)
+        lines = Lines(block.text, block.n_lines)
         found, numbers, cells = lex(lines)
         others: list[Finish] = []
         places: list[int] = []
@@ -241,7 +241,7 @@ class _Reader:
         self, block: Block, lines: Lines, found: NDArray[np.int64]
     ) -> Iterator[tuple[int, str]]:
         """Yield the records of other lines than those found, with their first lines."""
-        left = np.ones(lines.end.size + 1, bool)
+        left = np.ones(lines.n_lines + 1, bool)
         left[found] = False
         n_found, counted = np.cumsum(~left).tolist(), 0
         for i in np.flatnonzero(left).tolist():
@@ -250,7 +250,7 @@ class _Reader:
             counted = n_found[i]
             if self.held and i and not left[i - 1]:
                 self.end_file()  # a new record: the previous one is truncated
-            if i == lines.end.size:
+            if i == lines.n_lines:
                 return
             line = lines.text(i)
             open_quote = line.count('"') % 2 == 1

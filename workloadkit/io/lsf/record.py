@@ -45,7 +45,7 @@ _JOB, _N_BEFORE = 3, 10
 HOST_FIELDS = (6, 5)
 
 #: Positions of numbers and texts by their names in `Finish`: from the first field, from the state,
-#: and from the run limit.
+#: and (names by positions) from the run limit.
 NUMBERS = {
     "end": _END,
     "options": _OPTIONS,
@@ -62,7 +62,7 @@ NUMBERS_BEHIND = {
     "max_memory": _MAX_MEMORY,
     "exit_info": EXIT_INFO,
 }
-NUMBERS_OF_TAIL = {"run_limit": _RUN_LIMIT, "run_time": RUN_TIME}
+NUMBERS_OF_TAIL = {_RUN_LIMIT: "run_limit", RUN_TIME: "run_time"}
 TEXTS = {
     "version": VERSION,
     "id": _ID,

@@ -11,6 +11,7 @@ from workloadkit.io.assemble import assemble
 from workloadkit.io.files import Source, source_path
 from workloadkit.io.lines import Sources, list_of_sources
 from workloadkit.io.pbs.jobs import PbsReader
+from workloadkit.io.pbs.rows import STATES
 from workloadkit.io.records import ImportOptions
 from workloadkit.trace import Trace
 
@@ -114,7 +115,7 @@ def read_pbs(
         kind="PBS accounting",
         path=source_path(sources[0]),
         options=options,
-        states=("E", "R", "D", "A"),
+        states=STATES,
     )
 
 

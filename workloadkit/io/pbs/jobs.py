@@ -107,16 +107,15 @@ class PbsReader:
 
     def read(self, block: Block) -> None:
         """Read one block of lines, each a record of a job."""
-        lines = Lines(block.text)
+        lines = Lines(block.text, block.n_lines)
         lexed = self.lexer.lex(lines)
         submit = submissions(lexed.cells)
         ended = lexed.letters == ord("E")
         self.records.rows += lexed.lines.size
-        if self.unended or not ended.all() or lexed.lines.size < lines.end.size:
+        if self.unended or not ended.all() or lexed.lines.size < lines.n_lines:
             self.visit(block.place, lines, lexed, submit)
         keep = ended & ~np.isnan(submit)
-        # faster than a search in the text
-        if lines.have(np.flatnonzero(lines.chars == ord("[")), b"[]").any():
+        if lexed.cells.contain("id", b"[]"):
             ids = lexed.cells.texts("id")
             for row in np.flatnonzero(keep).tolist():
                 if "[]" in ids[row] and " exec_" not in lines.text(lexed.lines[row]):

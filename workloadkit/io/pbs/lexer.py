@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import PAD, match_words
 from workloadkit.distinct import distinct
 from workloadkit.io.cells import Cells
-from workloadkit.io.lines import Lines
+from workloadkit.io.lines import Lines, eights_of
 
 #: Characters of the date of a line.
 N_DATE = 19
@@ -86,10 +87,10 @@ def _odd_keys_and_values(words: list[str]) -> dict[str, str]:
     return {key: " ".join(parts) for key, parts in found.items()}
 
 
-_BLANK, _SEMICOLON, _QUOTE, _APOSTROPHE = map(ord, " ;\"'")
-_SEPARATORS = (_BLANK, _SEMICOLON, _SEMICOLON, _SEMICOLON)
-_N_BEFORE = len(_SEPARATORS)  # separators up to the keys
-_ID_AT = N_DATE + 3
+# Separators up to the keys, and where the second and third one are.
+_SEPARATORS = np.frombuffer(b" ;;;", np.uint8)[:, None]
+_N_BEFORE = len(_SEPARATORS)
+_PLACES = np.array([[N_DATE], [N_DATE + 2]])
 _MOST_ORDERS = 200  # orders of keys that are learnt
 _MOST_WORDS = 200
 _MOST_FAILED = 8  # lines with as many words tried in a block
@@ -98,9 +99,10 @@ _MOST_FAILED = 8  # lines with as many words tried in a block
 class _Order(NamedTuple):
     """An order of keys: the bytes up to each value, and which values are quoted."""
 
-    heads: list[bytes]
-    quoted: list[bool]
-    names: list[str]
+    heads: NDArray[np.uint64]
+    length: NDArray[np.int64]
+    quoted: NDArray[np.bool_]
+    column: NDArray[np.int64]
 
 
 class LexedLines(NamedTuple):
@@ -141,67 +143,66 @@ class Lexer:
 
     def __init__(self, keys: Sequence[str]) -> None:
         self.keys = frozenset(keys)
+        self.column = {"id": 0}  # of each key so far
         self.orders: dict[int, list[_Order]] = {}  # by the number of words
-        self.n_learnt = 0
+        self.known: set[tuple[bytes, ...]] = set()
 
     def lex(self, lines: Lines) -> LexedLines:
         """Split the lines of the usual form."""
-        chars, n_lines = lines.chars, lines.end.size
-        places = np.flatnonzero((chars == _BLANK) | (chars == 10) | (chars == _SEMICOLON))
-        last = np.searchsorted(places, lines.end)
-        first = np.append(0, last[:-1] + 1)
-        usual = (last - first > _N_BEFORE) & ~lines.odd()
-        semicolons = np.append(0, np.cumsum(chars[places] == _SEMICOLON))
-        usual &= semicolons[last] - semicolons[first] == 3
-        usual &= places[np.minimum(first + 1, last)] == lines.begin + N_DATE
-        usual &= places[np.minimum(first + 2, last)] == lines.begin + N_DATE + 2
-        for i, mark in enumerate(_SEPARATORS):
-            usual &= chars[places[np.minimum(first + i, last)]] == mark
-        quotes = np.zeros(n_lines, np.int64)
-        if b'"' in lines.data:
-            at = np.flatnonzero(chars == _QUOTE)
-            quotes = np.bincount(np.searchsorted(lines.end, at), minlength=n_lines)
-        begin: dict[str, NDArray[np.int64]] = {}
-        end: dict[str, NDArray[np.int64]] = {}
-        row_of_line = np.full(n_lines, -1)
-        n_words = last - first - _N_BEFORE + 1
-        for number in distinct(n_words[usual]).tolist():
-            rows = np.flatnonzero(usual & (n_words == number))
-            # places before the first word, between words and after the last one
-            bounds = places[first[rows] + _N_BEFORE - 1 + np.arange(number + 1)[:, None]]
-            left, n_failed = np.arange(rows.size), 0
+        fields, chars = lines.fields(b" ;"), lines.chars
+        n_words = fields.n_fields - _N_BEFORE
+        rows = np.flatnonzero((n_words > 0) & ~fields.odd)
+        at = fields.bounds[fields.first[rows] + np.arange(1, _N_BEFORE + 1)[:, None]]
+        good = (chars[at] == _SEPARATORS).all(axis=0)
+        good &= (at[1:3] == lines.begin[rows] + _PLACES).all(axis=0)
+        rows = rows[good]
+        begin, end = np.full((2, len(self.keys) + 1, n_words.size), PAD, np.int32)
+        begin[0, rows], end[0, rows] = at[2, good] + 1, at[3, good]
+        end[1:] = PAD - 1
+        row_of_line = np.full(n_words.size, -1)
+        for number in distinct(n_words[rows]).tolist():
+            left, n_failed = rows[n_words[rows] == number], 0
             known = list(self.orders.setdefault(number, []))
             while left.size and n_failed < _MOST_FAILED:
                 if known:
                     order = known.pop(0)
-                elif (learnt := self._learn(lines, int(rows[left[0]]), number)) is not None:
+                elif (learnt := self._learn(lines, int(left[0]), number)) is not None:
                     order = learnt
                 else:
                     left, n_failed = left[1:], n_failed + 1
                     continue
-                found = left[_matching(order, lines, rows[left], bounds[:, left], quotes)]
-                if not found.size:
-                    continue
-                self._put(order, rows[found], bounds[:, found], begin, end, lines)
-                row_of_line[rows[found]] = 0
-                left = np.setdiff1d(left, found, assume_unique=True)
+                row_of_line[left] = 0
+                others = np.empty_like(left)
+                n_others = match_words(
+                    eights_of(lines.data),
+                    chars,
+                    fields.bounds,
+                    fields.first + _N_BEFORE,
+                    fields.n_quotes,
+                    left,
+                    *order,
+                    begin,
+                    end,
+                    others,
+                )
+                left = others[:n_others]
+                row_of_line[left] = -1
+                end[1:, left] = PAD - 1
         chosen = np.flatnonzero(row_of_line == 0)
         row_of_line[chosen] = np.arange(chosen.size)
-        begin = {name: column[chosen] for name, column in begin.items()}
-        end = {name: column[chosen] for name, column in end.items()}
-        begin["id"] = lines.begin[chosen] + _ID_AT
-        end["id"] = places[first[chosen] + _N_BEFORE - 1]
         letters = chars[lines.begin[chosen] + N_DATE + 1]
-        return LexedLines(row_of_line, chosen, letters, Cells(lines.data, begin, end, chosen.size))
+        begin, end = (each[: len(self.column)].take(chosen, axis=1) for each in (begin, end))
+        cells = Cells.of_lines(lines, self.column, begin, end)
+        return LexedLines(row_of_line, chosen, letters, cells)
 
     def _learn(self, lines: Lines, line: int, n_words: int) -> _Order | None:
         """Learn the order of keys of a line, unless its values contain blanks or quotes."""
-        if self.n_learnt >= _MOST_ORDERS:
+        if len(self.known) >= _MOST_ORDERS:
             return None
         text = lines.text(line).split(";", 3)[3]
         words = text.split(" ")
         found = keys_and_values(text)
-        if not len(found) == len(words) <= _MOST_WORDS:
+        if not len(found) == len(words) == n_words <= _MOST_WORDS:
             return None
         heads, quoted = [], []
         for word, (key, value) in zip(words, found.items(), strict=True):
@@ -212,58 +213,23 @@ class Lexer:
             else:
                 return None
             heads.append(f"{key}=".encode())
-        order = _Order(heads, quoted, [*found])
-        if order in self.orders[n_words]:
+        if (known := (*heads, bytes(quoted))) in self.known:
             return None
+        self.known.add(known)
+        longest = max(map(len, heads)) // 8 + 1
+        eights = np.frombuffer(b"".join(head.ljust(8 * longest, b"\0") for head in heads), "<u8")
+        order = _Order(
+            eights.reshape(n_words, longest),
+            np.array([*map(len, heads)]),
+            np.array(quoted),
+            np.array([self._column(key) for key in found]),
+        )
         self.orders[n_words].insert(0, order)
-        self.n_learnt += 1
         return order
 
-    def _put(
-        self,
-        order: _Order,
-        rows: NDArray[np.int64],
-        bounds: NDArray[np.int64],
-        begin: dict[str, NDArray[np.int64]],
-        end: dict[str, NDArray[np.int64]],
-        lines: Lines,
-    ) -> None:
-        """Note where the values of some lines begin and end."""
-        for i, name in enumerate(order.names):
-            if name in self.keys:
-                if name not in begin:  # missing in all other lines so far
-                    begin[name], end[name] = lines.begin.copy(), lines.begin - 1
-                quote = order.quoted[i]
-                begin[name][rows] = bounds[i] + 1 + len(order.heads[i]) + quote
-                end[name][rows] = bounds[i + 1] - quote
-
-
-def _matching(
-    order: _Order,
-    lines: Lines,
-    rows: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    quotes: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return which of some lines have an order of keys."""
-    chars = lines.chars
-    alive = np.flatnonzero(quotes[rows] == 2 * sum(order.quoted))
-    for i, head in enumerate(order.heads):
-        fits = bounds[i + 1][alive] - bounds[i][alive] > len(head)  # the text may end before
-        if not fits.all():
-            alive = alive[fits]
-        if not alive.size:
-            break
-        begins, ends = bounds[i][alive] + 1, bounds[i + 1][alive]
-        values = begins + len(head)
-        same = lines.have(begins, head)
-        if order.quoted[i]:
-            same &= (chars[values] == _QUOTE) & (chars[ends - 1] == _QUOTE) & (values + 2 <= ends)
-        else:
-            same &= (chars[values] != _APOSTROPHE) & (chars[values] != _QUOTE)
-        if not same.all():
-            alive = alive[same]
-    return alive
+    def _column(self, key: str) -> int:
+        """Return the column of a key, -1 if it is not extracted."""
+        return self.column.setdefault(key, len(self.column)) if key in self.keys else -1
 
 
 # Extract the values of given keys from many records with mostly the same order.

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import CLOCK, DECIMAL, KILOBYTES
 from workloadkit.distinct import distinct
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED, MAX_TIME, UNKNOWN
-from workloadkit.io.cells import Cells
+from workloadkit.io.cells import Cells, Words
 from workloadkit.io.names import n_tasks
 from workloadkit.io.pbs.lexer import N_DATE, Values
 from workloadkit.io.pbs.requests import (
@@ -51,6 +52,9 @@ _FIELDS = (
     *("resources_used.mem", "user", "owner", "group", "account", "project", "queue"),
     *("jobname", "Resource_List.qos"),
 )
+
+#: Letters of the records that become jobs.
+STATES = ("E", "R", "D", "A")
 
 #: Keys that are read, in the order of the values of a record.
 KEYS = (*REQUEST_KEYS, *GRANT_KEYS, *_FIELDS)
@@ -148,13 +152,13 @@ def columns(
         "features": requested.features,
         "exclusive": requested.exclusive,
         "node_list": got.node_list,
-        "cpu": cells.durations("resources_used.cput", seconds) / procs,
-        "memory": np.rint(cells.numbers("resources_used.mem", kilobytes, suffix="kb") / procs),
-        "requested_time": cells.durations("Resource_List.walltime", seconds),
+        "cpu": cells.numbers("resources_used.cput", seconds, CLOCK) / procs,
+        "memory": np.rint(cells.numbers("resources_used.mem", kilobytes, KILOBYTES) / procs),
+        "requested_time": cells.numbers("Resource_List.walltime", seconds, CLOCK),
         "requested_memory": np.rint(requested.memory),
         "requested_memory_per": requested.memory_per,
         "status": np.where(started, status, CANCELLED),
-        "state": letters.astype(object),
+        "state": Words(np.select([letters == x for x in STATES], range(len(STATES))), [*STATES]),
         "exit_code": cells.words("Exit_status"),
         "attempts": _known(_numbers(cells, "run_count")),
     }
@@ -165,7 +169,7 @@ def _times(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the columns of times; `idle` jobs had no nodes, and did not succeed."""
     start, end = _known(_moments(cells, "start")), _known(_moments(cells, "end"))
-    walltime = cells.durations("resources_used.walltime", seconds)
+    walltime = cells.numbers("resources_used.walltime", seconds, CLOCK)
     unreadable = np.zeros(ended.size, bool)
     for name, column in (("start", start), ("end", end), ("resources_used.walltime", walltime)):
         if np.isnan(column).any():
@@ -216,16 +220,18 @@ def _processors(
 def _names(cells: Cells, place: NDArray[np.int64], records: Records) -> dict[str, Any]:
     """Return the columns of ids and names, and note ids of several tasks, such as 12[3-9]."""
     cells = cells.partitioned("id", ".")
-    number, array_job, array_task = cells.texts("id:before"), {}, {}
-    for i in np.flatnonzero(~cells.digits("id:before")).tolist():
-        if not number[i].isdecimal() and (match := _ARRAY.fullmatch(number[i])):
+    array_job, array_task = {}, {}
+    odd = np.flatnonzero(~cells.digits("id:before"))
+    numbers = cells.only("id:before").take(odd).texts("id:before")
+    for i, number in zip(odd.tolist(), numbers, strict=True):
+        if not number.isdecimal() and (match := _ARRAY.fullmatch(number)):
             array_job[i], tasks = match[1], match[2] or match[3]
             if tasks and not tasks.isdecimal():
                 records.note_array(int(place[i]), n_tasks(tasks))
             else:
                 array_task[i] = whole(tasks)
     names = {
-        "id": cells.texts("id"),
+        "id": cells.strings("id"),
         "cluster": cells.words("id:after"),
         "user": cells.combined(("user", "owner"), lambda user, owner: user or _user(owner)),
         "group": cells.words("group"),
@@ -235,7 +241,7 @@ def _names(cells: Cells, place: NDArray[np.int64], records: Records) -> dict[str
         "executable": cells.words("jobname"),
     }
     if array_job:
-        rows = range(number.size)
+        rows = range(cells.n_records)
         names["array_job"] = [array_job.get(i, "") for i in rows]
         names["array_task"] = [array_task.get(i, nan) for i in rows]
     return names
@@ -266,7 +272,7 @@ def _numbers(cells: Cells, name: str) -> NDArray[np.float64]:
 
 def _moments(cells: Cells, name: str) -> NDArray[np.float64]:
     """Return times, NaN if missing or implausible."""
-    column = cells.decimals(name, moment)
+    column = cells.numbers(name, moment, DECIMAL)
     return np.where(column <= MAX_TIME, column, np.nan)
 
 

@@ -83,7 +83,7 @@ class SgeReader:
 
     def read(self, block: Block) -> None:
         """Read one block of lines: jobs become records, tasks are added to their jobs."""
-        lines = Lines(block.text)
+        lines = Lines(block.text, block.n_lines)
         if not self.records.rows:
             _check_kind(block, lines)
         found, cells = lex(lines)
@@ -113,7 +113,7 @@ class SgeReader:
         """Split the lines of another form; return those of accounting, and their positions."""
         texts, at = [], []
         self.records.rows += found.size
-        left = np.ones(lines.end.size, bool)
+        left = np.ones(lines.n_lines, bool)
         left[found] = False
         for i in np.flatnonzero(left).tolist():
             text = lines.text(i)
@@ -232,11 +232,11 @@ class SgeReader:
 
 def _check_kind(block: Block, lines: Lines) -> None:
     """Check that a file is not the output of qacct."""
-    texts = map(lines.text, range(lines.end.size))
+    texts = map(lines.text, range(lines.n_lines))
     first = next((i for i, text in enumerate(texts) if not is_comment(text)), None)
     if first is None:
         return
-    if is_qacct([lines.text(i) for i in range(first, min(first + 3, lines.end.size))]):
+    if is_qacct([lines.text(i) for i in range(first, min(first + 3, lines.n_lines))]):
         message = (
             "this is the output of qacct; use the accounting file itself, "
             "$SGE_ROOT/$SGE_CELL/common/accounting"

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit.distinct import distinct
+from workloadkit._kernels.cells import DECIMAL, WHOLE
 from workloadkit.io.cells import Cells
-from workloadkit.io.lines import Lines
+from workloadkit.io.lines import PAD, Lines
 
 # Split lines of Grid Engine's accounting into fields, which may contain the delimiter.
 
@@ -247,7 +247,6 @@ def _count(text: str) -> float:
 
 # Other fields that must have their usual form.
 _CHECKED = {"priority": 7, "iow": 40, "reservation": 43, "reserved": 44}
-_AT_QDELINFO, _AT_MAXRSS = PLACES["qdelinfo"], PLACES["maxrss"]
 _TIMES = ("submission_time", "start_time", "end_time")
 _CODES = ("failed", "exit_status")
 
@@ -262,32 +261,15 @@ def lex(lines: Lines) -> tuple[NDArray[np.int64], Cells]:
     cells : Cells
         By the fields of `AccountingLine`.
     """
-    chars = lines.chars
-    places = np.flatnonzero((chars == ord(":")) | (chars == ord("\n")))
-    last = np.searchsorted(places, lines.end)
-    first = np.append(0, last[:-1] + 1)[: last.size]
-    n_fields = last - first + 1
-    usual = ~lines.odd() & (n_fields >= FEWEST)
-    usual &= (chars[lines.begin] != ord("#")) & (chars[lines.begin] != ord("{"))
-    begin = {name: lines.begin.copy() for name in PLACES}
-    end = {name: begin[name] - 1 for name in PLACES}
-    for number in distinct(n_fields[usual]).tolist():
-        rows = np.flatnonzero(usual & (n_fields == number))
-        # places before the first field, between fields and after the last one
-        at = {name: place for name, place in (PLACES | _CHECKED).items() if place < number}
-        begins = {
-            name: places[first[rows] + place - 1] + 1 if place else lines.begin[rows]
-            for name, place in at.items()
-        }
-        ends = {name: places[first[rows] + place] for name, place in at.items()}
-        good = _are_usual(Cells(lines.data, begins, ends, rows.size))
-        usual[rows] = good
-        if number <= _AT_MAXRSS:
-            at.pop("qdelinfo", None)
-        for name in PLACES.keys() & at:
-            begin[name][rows], end[name][rows] = begins[name], ends[name]
-    found = np.flatnonzero(usual)
-    return found, Cells(lines.data, begin, end, lines.end.size).take(found)
+    fields = lines.fields(b":")
+    n_fields, starts = fields.n_fields, lines.chars[lines.begin]
+    usual = ~fields.odd & (n_fields >= FEWEST) & (starts != ord("#")) & (starts != ord("{"))
+    found, at = np.flatnonzero(usual), PLACES | _CHECKED
+    begin, end = fields.pick(found, at.values())
+    end[[*at].index("qdelinfo"), n_fields[found] <= at["maxrss"]] = PAD - 1
+    cells = Cells.of_lines(lines, at, begin, end)
+    good = np.flatnonzero(_are_usual(cells)) if found.size else found
+    return found[good], cells.take(good)
 
 
 def _are_usual(cells: Cells) -> NDArray[np.bool_]:
@@ -295,13 +277,12 @@ def _are_usual(cells: Cells) -> NDArray[np.bool_]:
     usual = cells.digits("job_number") & cells.digits("priority")
     usual &= cells.lengths("priority") <= 9
     for name in _TIMES:
+        number, plain = cells.read(name, WHOLE)
         length = cells.lengths(name)
-        zero = (length == 1) & (cells.numbers(name, lambda text: nan) == 0)
-        usual &= cells.digits(name) & (zero | (length >= 9))
+        usual &= plain & ((length >= 9) | (number == 0) & (length == 1))
     for name in _CODES:
         usual &= cells.digits(name) & (cells.lengths(name) <= 4)
     for name in ("iow", "maxvmem", "reservation", "reserved", "maxrss"):
-        if name in cells.begin:
-            usual &= cells.plain_decimals(name)[1]
+        usual &= cells.read(name, DECIMAL)[1] | cells.missing(name)
     of_task = cells.combined(("pe_taskid",), lambda text: text in NOTHING or "." in text)
     return usual & of_task.column(bool)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import DECIMAL
 from workloadkit.fields import CANCELLED, COMPLETED, FAILED
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import Records
@@ -211,7 +212,7 @@ def _as_number(text: str) -> float:
 
 def _numbers(cells: Cells, name: str) -> NDArray[np.float64]:
     """Return numbers, 0 if missing."""
-    column = cells.decimals(name, _as_number)
+    column = cells.numbers(name, _as_number, DECIMAL)
     return np.where((column > 0) & (column < _BELIEVED), column, 0.0)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import CLOCK
 from workloadkit.fields import UNKNOWN
 from workloadkit.io.cells import Cells, Words
 from workloadkit.io.records import ImportOptions, Records
@@ -75,7 +76,6 @@ class JobReader:
         of_step = _where(rows.cells, lambda text: "." in text)
         jobs = rows.where(~of_step)
         record_of_job = self._read_jobs(jobs)
-        ids = jobs.cells.texts("id").tolist()
         if of_step.any():
             steps = rows.where(of_step)
             step_ids = steps.cells.texts("id").tolist()
@@ -84,7 +84,7 @@ class JobReader:
             is_extern = np.array([step.endswith(".extern") for step in step_ids])
             self.steps.add(
                 self.records,
-                ids,
+                jobs.cells.texts("id").tolist(),
                 record_of_job,
                 step_ids,
                 np.cumsum(~of_step)[of_step] - 1,
@@ -92,7 +92,8 @@ class JobReader:
                 np.stack([memory, cpu, energy * ~is_extern, energy * is_extern]),
             )
         if record_of_job.size:
-            self.steps.end_of_rows(ids[-1], int(record_of_job[-1]))
+            last = jobs.cells.only("id").take(np.array([record_of_job.size - 1])).texts("id")[0]
+            self.steps.end_of_rows(last, int(record_of_job[-1]))
 
     def _read_jobs(self, rows: Rows) -> NDArray[np.int64]:
         """Convert the rows of jobs; return the record of each, -1 for those left out."""
@@ -206,7 +207,7 @@ class JobReader:
         self.records.extend(
             n_jobs,
             place=lines,
-            id=cells.texts("id"),
+            id=cells.strings("id"),
             **self._arrays(rows),
             submit=submit,
             submit_by=submit_by,
@@ -346,12 +347,9 @@ class JobReader:
         if name not in cells.begin or not cells.n_records:
             return np.full(rows.places.size, np.nan)
         if name == "elapsed" and cells.digits(name).mean() < 0.5:
-            numbers = cells.durations(name, read, longest=_MOST_HOURS)
-        elif name in ("elapsed", "requested_time"):
+            numbers = cells.numbers(name, read, CLOCK, longest=_MOST_HOURS)
+        elif name == "elapsed":
             numbers = cells.numbers(name, read, longest=_MOST_DIGITS)
-            if name == "requested_time":
-                minutes = cells.digits(name) & (cells.lengths(name) <= _MOST_DIGITS)
-                numbers[minutes] = np.where(numbers[minutes] > 0, 60 * numbers[minutes], np.nan)
         else:
             numbers = cells.words(name).of(read)
         return self._known(numbers, title + of, rows.places)
@@ -371,7 +369,7 @@ def _where(cells: Cells, is_odd: Callable[[str], bool]) -> NDArray[np.bool_]:
     """Return which ids are not digits alone, and satisfy a condition."""
     odd = ~cells.digits("id")
     if odd.any():
-        odd[odd] = [*map(is_odd, cells.take(odd).texts("id"))]
+        odd[odd] = [*map(is_odd, cells.only("id").take(odd).texts("id"))]
     return odd
 
 

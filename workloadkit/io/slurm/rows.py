@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from workloadkit.errors import FormatError
 from workloadkit.io.cells import Cells
-from workloadkit.io.lines import Block, Lines
+from workloadkit.io.lines import PAD, Block, Fields, Lines
 from workloadkit.io.records import Records
 from workloadkit.io.slurm.columns import EXPORT, ExportColumns, checked_columns, columns_at, fits
 from workloadkit.io.slurm.splitting import (
     FixedColumns,
     Row,
-    fields_of_lines,
     fixed_rows,
     has_bare_quotes,
     lines_with,
@@ -105,8 +104,8 @@ class RowReader:
         FormatError
             If a file does not start with the names of its columns.
         """
-        lines = Lines(without_returns(block.text))
-        start, n_lines = 0, lines.end.size
+        lines = Lines(without_returns(block.text), block.n_lines)
+        start = 0
         if block.first_line == 1:
             yield from self.finish()
             self._columns, self.bare = None, False
@@ -117,29 +116,29 @@ class RowReader:
         for i in lines_with(self.columns.mark, lines, start):  # files joined repeat the names
             line = lines.text(i)
             if (columns := ExportColumns.of(line)) is not None:
-                yield self.split(lines, range(start, i), block.place)
+                yield self.split(lines.part(start, i), block.place + start)
                 yield from self.finish()
                 if line != self.columns.line:
                     columns = with_widths(columns, lines, i)
                     self._columns = checked_columns(columns, line, block.path, block.first_line + i)
                 start = i + 1
-        yield self.split(lines, range(start, n_lines), block.place)
+        yield self.split(lines.part(start, lines.n_lines), block.place + start)
 
     def find_columns(self, lines: Lines, block: Block) -> int:
         """Find the columns of a file, count stray lines before them, and return the next line."""
         first: list[tuple[int, str]] = []
 
         def texts() -> Iterator[str]:
-            for i in range(lines.end.size):
+            for i in range(lines.n_lines):
                 if (text := lines.text(i)).strip() and text[0] != "#":
                     first.append((i, text))
                     yield text
 
         n_stray, columns = columns_at(islice(texts(), _MOST_LINES), self.given)
         if not first:
-            return lines.end.size
+            return lines.n_lines
         at, line = first[n_stray]
-        if columns is not None and columns.line == line and at + 1 < lines.end.size:
+        if columns is not None and columns.line == line and at + 1 < lines.n_lines:
             columns = with_widths(columns.of_rows_as(lines.text(at + 1)), lines, at)
         self._columns = checked_columns(columns, line, block.path, block.first_line + at)
         self.ids_are_floats = None
@@ -150,19 +149,22 @@ class RowReader:
         self.unnamed = self.columns
         return at
 
-    def split(self, lines: Lines, part: range, place: int) -> Rows:
-        """Split some lines of a block into rows; `place` is that of its first line."""
+    def split(self, lines: Lines, place: int) -> Rows:
+        """Split lines into rows; `place` is that of the first line."""
         if isinstance(self.columns, FixedColumns):
-            found = fixed_rows(lines, part, place, self.columns, self.records)
+            found = fixed_rows(lines, place, self.columns, self.records)
             return self.as_rows(Cells.none(), np.empty(0, np.int64), found)
-        if not (self.columns.quotes or self.bare or self.held) and len(part):
-            text = lines.data[lines.begin[part[0]] : lines.end[part[-1]] + 1]
-            self.bare = b'"' in text and has_bare_quotes(text, self.columns.delimiter)
-        usual, first, bounds = fields_of_lines(lines, part, self.columns)
+        if not (self.columns.quotes or self.bare or self.held):
+            self.bare = b'"' in lines.data and has_bare_quotes(
+                lines.data[PAD:-PAD], self.columns.delimiter
+            )
+        mark = self.columns.delimiter.encode()
+        fields = lines.fields(mark[:1])
+        usual = self.are_usual(fields, lines) & (len(mark) == 1)
         found = []
         others = np.flatnonzero(~usual)
         i = -1
-        while i + 1 < len(part) and (self.is_incomplete or others.size):
+        while i + 1 < usual.size and (self.is_incomplete or others.size):
             if not self.is_incomplete:
                 after = np.searchsorted(others, i, side="right")
                 if after == others.size:
@@ -171,24 +173,30 @@ class RowReader:
             else:  # the line may be the rest of it
                 i += 1
             usual[i] = False
-            self.split_line(lines.text(part[i]), place + part[i], found)
+            self.split_line(lines.text(i), place + i, found)
         self.records.rows += int(usual.sum())
         whole = np.flatnonzero(usual)
         at = self.columns.place
-        first = first[whole]
-        begin = {name: bounds[first + field] + 1 for name, field in at.items()}
-        end = {name: bounds[first + field + 1] for name, field in at.items()}
-        cells = Cells(lines.data, begin, end, whole.size)
-        return self.as_rows(cells, place + part.start + whole, found)
+        cells = Cells.of_lines(lines, at, *fields.pick(whole, at.values()))
+        return self.as_rows(cells, place + whole, found)
+
+    def are_usual(self, fields: Fields, lines: Lines) -> NDArray[np.bool_]:
+        """Return which lines have the right number of fields, without quotes or odd characters."""
+        usual = (fields.n_fields == self.columns.n_fields) & ~fields.odd
+        usual &= self.bare | (fields.n_quotes == 0)
+        # the row before a part of one may be its beginning
+        is_part = (fields.n_fields < self.columns.n_fields) & (lines.end > lines.begin)
+        usual[:-1] &= ~is_part[1:]
+        return usual
 
     def as_rows(self, cells: Cells, of_cells: NDArray[np.int64], found: list[Row]) -> Rows:
         """Return cells found together, and rows split one by one, in the order of their places."""
-        at = self.columns.place
-        of_rows = np.append(of_cells, np.array([row.place for row in found], np.int64))
-        order = np.argsort(of_rows, kind="stable")
-        texts = [[row.cells[field] for field in at.values()] for row in found]
-        cells = cells.with_texts(texts, list(at), order)
-        of_rows = of_rows[order]
+        at, of_rows = self.columns.place, of_cells
+        if found:
+            of_rows = np.append(of_cells, np.array([row.place for row in found], np.int64))
+            order = np.argsort(of_rows, kind="stable")
+            texts = [[row.cells[field] for field in at.values()] for row in found]
+            cells, of_rows = cells.with_texts(texts, list(at), order), of_rows[order]
         if "id" not in at:
             cells = cells.with_column("id", self.numbers(cells, of_rows))
         elif self.has_float_ids(cells):

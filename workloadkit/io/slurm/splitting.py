@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workloadkit.io.lines import Lines
 from workloadkit.io.records import Records
@@ -71,20 +70,18 @@ def are_dashes(line: bytes) -> bool:
 
 def with_widths(columns: ExportColumns, lines: Lines, at: int) -> ExportColumns:
     """Return columns of fixed width, if dashes follow the line of their names."""
-    below = lines.data[lines.begin[at + 1] : lines.end[at + 1]] if at + 1 < lines.end.size else b""
+    below = lines.data[lines.begin[at + 1] : lines.end[at + 1]] if at + 1 < lines.n_lines else b""
     return FixedColumns(columns.line, below) if are_dashes(below) else columns
 
 
-def fixed_rows(
-    lines: Lines, part: range, first: int, columns: FixedColumns, records: Records
-) -> list[Row]:
-    """Split some lines, the first one at a place; count those that do not fit, and cut text.
+def fixed_rows(lines: Lines, first: int, columns: FixedColumns, records: Records) -> list[Row]:
+    """Split lines, the first one at a place; count those that do not fit, and cut text.
 
     Blank lines and those of dashes are no rows.
     """
     found = []
-    for place, i in enumerate(part, first + part.start):
-        line = lines.data[lines.begin[i] : lines.end[i]]
+    for place, (begin, end) in enumerate(zip(lines.begin, lines.end, strict=True), first):
+        line = lines.data[begin:end]
         if not line.strip() or are_dashes(line):
             continue
         records.rows += 1
@@ -277,41 +274,7 @@ def _readings(cells: Sequence[str], names: Sequence[str], delimiter: str) -> Ite
     yield from from_here(0, 0)
 
 
-# Places of lines and fields of an export of `sacct` in a block of bytes.
-
-
-def fields_of_lines(
-    lines: Lines, part: range, columns: ExportColumns
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return which lines have the right number of fields, and where the fields are.
-
-    Returns
-    -------
-    usual : ndarray of bool, shape (n_lines,)
-        Lines with characters outside ASCII are left to the caller, too.
-    first : ndarray of int64, shape (n_lines,)
-        Place in `bounds` of what precedes each line.
-    bounds : ndarray of int64
-        The places before the first line, of delimiters, and of line ends.
-    """
-    mark = columns.delimiter.encode()
-    if len(mark) > 1 or not len(part):
-        nothing = np.zeros(len(part), np.int64)
-        return nothing > 0, nothing, nothing
-    begin, end = lines.begin[part.start : part.stop], lines.end[part.start : part.stop]
-    chars = lines.chars[begin[0] : end[-1] + 1]
-    bounds = np.flatnonzero((chars == mark[0]) | (chars == ord("\n"))) + begin[0]
-    bounds = np.append(begin[0] - 1, bounds)
-    last = np.searchsorted(bounds, end)
-    first = np.append(0, last[:-1])
-    n_fields = last - first
-    usual = (n_fields == columns.n_fields) & ~lines.odd()[part.start : part.stop]
-    # the row before a part of one may be its beginning
-    usual[:-1] &= ~((end > begin)[1:] & (n_fields[1:] < columns.n_fields))
-    if b'"' in lines.data:  # a cell that begins with a quote may be quoted
-        quoted = bounds[:-1][lines.chars[bounds[:-1] + 1] == ord('"')]
-        usual[np.searchsorted(end, quoted, side="right")] = False
-    return usual, first, bounds
+# The bytes of an export of `sacct`.
 
 
 def without_returns(text: bytes) -> bytes:
@@ -323,7 +286,7 @@ def without_returns(text: bytes) -> bytes:
 
 def lines_with(word: bytes, lines: Lines, start: int) -> Iterator[int]:
     """Yield the lines from one on that contain a word."""
-    at = lines.begin[start] if start < lines.end.size else len(lines.data)
+    at = 0 if start == 0 else lines.begin[start] if start < lines.n_lines else len(lines.data)
     while (at := lines.data.find(word, at)) >= 0:
         line = int(np.searchsorted(lines.end, at))
         yield line

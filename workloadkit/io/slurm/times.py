@@ -1,7 +1,7 @@
 """Times as printed by `sacct`, and in the forms of spreadsheets and scripts."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from math import nan
@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit._kernels.cells import TIME
 from workloadkit.errors import FormatError
 from workloadkit.io.cells import Cells
-from workloadkit.io.digits import ZEROS, all_digits
+from workloadkit.io.lines import is_compiled
 from workloadkit.io.slurm.values import NO_VALUE, UNREADABLE
 
 if TYPE_CHECKING:
@@ -230,23 +231,8 @@ def _first(codes: NDArray[np.int64], code: int) -> int:
     return int(np.argmax(codes == code))
 
 
-#: ``2015-06-26T13:57:00``, with 0 for digits.
-_SHAPE = "0000-00-00T00:00:00"
-#: Where eight characters are loaded.
-_OFFSETS = (0, 8, 11)
-
-
-def _bytes(offset: int, byte_of: Callable[[str], int]) -> np.uint64:
-    """Return a byte for each of eight characters of the shape."""
-    return np.uint64(int.from_bytes(map(byte_of, _SHAPE[offset : offset + 8]), "little"))
-
-
-_EXPECTED = [_bytes(i, ord) for i in _OFFSETS]
-_MARKS = [_bytes(i, lambda char: 0xFF * (char in "-:")) for i in _OFFSETS]
-_DIGITS = [_bytes(i, lambda char: 0xFF * (char == "0")) for i in _OFFSETS]
-_BETWEEN = np.uint64(8 * (10 - 8))  # bits before the T or blank
-
 _BEFORE_OFFSET = re.compile(r" +(?=[-+]\d\d:?\d\d$)")
+_LEAP_SECOND = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:)60", re.ASCII)
 _YEARS = range(1970, 9999)
 
 
@@ -278,20 +264,15 @@ def read_times(cells: Cells, name: str, *, day_first: bool | None = None) -> Pri
     >>> read_times(cells, "end").seconds.tolist()
     [86401.0, nan, 86400.0, 86400.0]
     """
-    words, plain = cells.eights(name, len(_SHAPE), _OFFSETS)
-    for word, expected, marks, digits in zip(words, _EXPECTED, _MARKS, _DIGITS, strict=True):
-        plain = plain & ((word ^ expected) & marks == 0)
-        plain &= all_digits((word & digits) | (ZEROS & ~digits))
-    between = words[1] >> _BETWEEN & np.uint64(0xFF)
-    plain &= (between == ord("T")) | (between == ord(" "))
-    seconds, valid = _seconds(*(np.where(plain, word, 0) for word in words))
-    plain &= valid
-    seconds = np.where(plain, seconds, nan)
+    odd_time = partial(_odd_time, day_first=day_first)
+    if is_compiled(cells.data):
+        seconds, plain = cells.read(name, TIME)
+    else:
+        seconds, plain = np.empty(cells.n_records), np.zeros(cells.n_records, bool)
     absolute, offset = np.zeros(plain.size, bool), np.full(plain.size, nan)
     if not plain.all():
         others = ~plain
-        odd_time = partial(_odd_time, day_first=day_first)
-        odd = cells.take(others).combined((name,), odd_time).rows()
+        odd = cells.only(name).take(others).combined((name,), odd_time).rows()
         seconds[others], absolute[others], offset[others] = odd
     return PrintedTimes(seconds, absolute, offset)
 
@@ -353,26 +334,6 @@ class WallClock:
         return date.replace(tzinfo=ZoneInfo(self.zone)).timestamp()
 
 
-def _seconds(
-    date: NDArray[np.uint64], middle: NDArray[np.uint64], clock: NDArray[np.uint64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the seconds of dates from their characters, and whether they are valid."""
-
-    def number(word: NDArray[np.uint64], place: int) -> NDArray[np.int64]:
-        tens, ones = (word >> np.uint64(8 * i) & np.uint64(15) for i in (place, place + 1))
-        return (np.uint64(10) * tens + ones).astype(np.int64)
-
-    year, month, day = 100 * number(date, 0) + number(date, 2), number(date, 5), number(middle, 0)
-    hour, minute, second = (number(clock, place) for place in (0, 3, 6))
-    months = (12 * (year - 1970) + month - 1).astype("datetime64[M]")
-    begin = months.astype("datetime64[D]").astype(np.int64)
-    n_days = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64) - begin
-    valid = (year >= _YEARS.start) & (year < _YEARS.stop) & (month >= 1) & (month <= 12)
-    valid &= (day >= 1) & (day <= n_days) & (hour < 24) & (minute < 60) & (second <= 60)
-    seconds = ((begin + day - 1) * 24 + hour) * 3600 + minute * 60 + second
-    return seconds.astype(np.float64), valid
-
-
 def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, float]:
     """Parse a time of any form: seconds, whether they are UTC, and the offset."""
     if text in NO_VALUE:
@@ -381,6 +342,8 @@ def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, fl
         return seconds or nan, True, nan  # 0 means no time
     if (found := written(text, day_first=day_first)) is not None:
         return *found, 0.0 if found.absolute else nan
+    if leap := _LEAP_SECOND.fullmatch(text):
+        text = f"{leap[1]}59"
     try:
         date = datetime.fromisoformat(_BEFORE_OFFSET.sub("", text))
     except ValueError:
@@ -389,4 +352,5 @@ def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, fl
         return UNREADABLE, False, nan
     if (offset := date.utcoffset()) is not None:
         return date.timestamp(), True, offset.total_seconds()
-    return float((date - datetime(1970, 1, 1)).total_seconds()), False, nan
+    seconds = (date - datetime(1970, 1, 1)).total_seconds() + bool(leap)
+    return float(seconds), False, nan

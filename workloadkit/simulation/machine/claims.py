@@ -5,12 +5,12 @@ Arrays are looked up before loops: in loops that write, the compiler would look 
 
 import numpy as np
 
+from workloadkit._kernels.bits import count_ones
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.machine.words import (
     clear,
     clear_digits,
     count_claim,
-    count_ones,
     size_of,
     size_without,
     take_lowest,

@@ -6,6 +6,7 @@ numbers.
 
 import sys
 
+from workloadkit._kernels.bits import count_ones, place_of_lowest
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.compiled.queue import insert_waiting
@@ -34,13 +35,7 @@ from workloadkit.simulation.machine.ledger import FREE, ends_in_time, is_spare, 
 from workloadkit.simulation.machine.numbered import (
     Numbered,
 )
-from workloadkit.simulation.machine.words import (
-    WORD_BITS,
-    clear,
-    count_ones,
-    lowest_of,
-    place_of_lowest,
-)
+from workloadkit.simulation.machine.words import WORD_BITS, clear, lowest_of
 
 __all__ = [
     "announce",

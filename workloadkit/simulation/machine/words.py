@@ -3,41 +3,12 @@
 Half of the bits of a word are used, so that nothing overflows without the compiler either.
 """
 
-from workloadkit._kernels.compile import bare, inline, when_compiling
+from workloadkit._kernels.bits import count_ones
+from workloadkit._kernels.compile import bare, inline
 
 #: Processors of a word, as a power of two.
 WORD_BITS = 5
 WORD = 1 << WORD_BITS
-
-
-def count_ones(word):
-    """Return how many bits of a word are set."""
-    return int(word).bit_count()
-
-
-def place_of_lowest(word):
-    """Return the index of the lowest set bit (`word` is not 0)."""
-    return (int(word) & -int(word)).bit_length() - 1
-
-
-@when_compiling
-def _instructions():
-    """Count by an instruction of the processor each."""
-    from numba.core import types
-    from numba.extending import lower_builtin, type_callable
-
-    @type_callable(count_ones)
-    @type_callable(place_of_lowest)
-    def _type_of_count(context):
-        return lambda word: types.int64 if word == types.int64 else None
-
-    @lower_builtin(count_ones, types.int64)
-    def _count_ones(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    @lower_builtin(place_of_lowest, types.int64)
-    def _place_of_lowest(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
 
 
 def n_words(procs: int) -> int:
