@@ -364,9 +364,11 @@ def use_over_time(
     ([0, 5, 7, 10, 20], [4, 6, 6, 2, 0])
     """
     start, end, procs = np.asarray(start), np.asarray(end), np.asarray(procs, dtype=np.int64)
-    time, event = np.unique(np.concatenate([start, end]), return_inverse=True)
-    change = np.bincount(event, np.concatenate([procs, -procs]), minlength=time.size)
-    return time, np.cumsum(change).astype(np.int64)
+    time = np.concatenate([start, end])
+    order = np.argsort(time)
+    time = time[order]
+    last = np.flatnonzero(np.append(time[1:] != time[:-1], True)[: time.size])
+    return time[last], np.cumsum(np.concatenate([procs, -procs])[order])[last]
 
 
 class UseBySecond:

@@ -4,22 +4,25 @@ import csv
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
 import workloadkit as wk
 from tests.benchmarks.accounting_files import write_lsf, write_pbs, write_sge, write_sge_with_tasks
-from tests.benchmarks.measure import Row, best_of, peak_memory
+from tests.benchmarks.measure import Row, best_of, in_turn, peak_memory
 
 N_ROWS = 1_000_000
 GOAL, GOAL_SLURM = 8.0, 6.0  # seconds to read and write
+GOAL_DUCKDB = 1.2  # times its CPU time
 
 _HEADER = (
     "JobIDRaw|JobID|Cluster|Partition|QOS|Account|GID|UID|Submit|Eligible|Start|End|ElapsedRaw|"
     "Suspended|State|ExitCode|NNodes|AllocCPUS|ReqCPUS|ReqMem|AllocTRES|TimelimitRaw|Reason|Flags|"
     "JobName"
 )
+_TIMES = ("Submit", "Eligible", "Start", "End")
+_WHOLE = ("JobIDRaw", "ElapsedRaw", "NNodes", "AllocCPUS", "ReqCPUS", "TimelimitRaw")
 _STEP_HEADER = _HEADER.replace("JobName", "TotalCPU|MaxRSS|NTasks|JobName")
 _STEPS = (("batch", 1), ("extern", 1), ("0", 4))
 _AT_A_TIME = 10_000
@@ -37,6 +40,37 @@ def rows() -> Iterator[Row]:
     ):
         with tempfile.TemporaryDirectory() as folder:
             yield from _rows(what, write, read, Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        yield _beside_duckdb(Path(folder) / "export")
+
+
+def _beside_duckdb(path: Path) -> Row:
+    """Compare the reader with a table of DuckDB that has the same columns, by one thread."""
+    write_slurm(path, N_ROWS // 5)
+    (ours, trace), (theirs, _) = in_turn(
+        3, lambda: wk.read_slurm(path), lambda: duckdb_reads(path), clock=process_time
+    )
+    assert trace.n_jobs == N_ROWS // 5
+    ratio = ours / theirs
+    return Row(
+        "read Slurm's accounting",
+        "25 columns",
+        f"{ours / trace.n_jobs * 1e6:.2f} µs of CPU time a row",
+        f"{ratio:.2f} × read_csv of DuckDB with typed columns",
+        f"≤ {GOAL_DUCKDB}",
+        ratio <= GOAL_DUCKDB,
+    )
+
+
+def duckdb_reads(path: Path) -> None:
+    """Read the columns of an export as times, whole numbers and texts, and nothing else of it."""
+    import duckdb
+
+    kinds = dict.fromkeys(_TIMES, "TIMESTAMP") | dict.fromkeys(_WHOLE, "BIGINT")
+    columns = {name: kinds.get(name, "VARCHAR") for name in _HEADER.split("|")}
+    with duckdb.connect(config={"threads": 1}) as con:
+        form = f"delim = '|', header = true, quote = '', columns = {columns}"
+        con.execute(f"CREATE TABLE jobs AS SELECT * FROM read_csv('{path}', {form})")
 
 
 def write_slurm(path: Path, n_rows: int) -> int:

@@ -1,4 +1,4 @@
-"""How fast logs are read and written, beside pandas reading the same text."""
+"""How fast logs are read and written, beside pandas and polars reading the same text."""
 
 import gzip
 import io
@@ -8,21 +8,25 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from unittest import mock
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 from pyarrow import csv
 
 from tests.benchmarks.measure import Row, in_turn, peak_memory
 from tests.data import DATA
 from workloadkit.fields import NAMES
+from workloadkit.header import Header
 from workloadkit.io import swf
 from workloadkit.io.swf import reading, writing
 from workloadkit.io.wkt import read_wkt, write_wkt
+from workloadkit.trace import Trace
 
 LOGS = ("KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 ROUNDS = 15
@@ -73,6 +77,9 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
         goal,
         not long or ratio <= GOAL,
     )
+
+    if long:
+        yield from _with_single_blanks(name, path.with_name("single.swf"), trace)
 
     packed = copy.with_name("copy.swf.gz")
     written = pa.table(trace.jobs.fillna(-1))
@@ -126,6 +133,27 @@ def _rows(name: str, path: Path) -> Iterator[Row]:
         name,
         f"{(read - start) * 1e3:.0f} ms",
         "compiled code from the cache" if long else "",
+    )
+
+
+def _with_single_blanks(name: str, path: Path, trace: Trace) -> Iterator[Row]:
+    """Compare with readers that take single blanks between columns alone, and no comments."""
+    swf.write_swf(replace(trace, header=Header(())), path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for line in lines if not line.startswith(b";")))
+    (ours, _), *others = in_turn(
+        ROUNDS,
+        lambda: swf.read_swf(path),
+        lambda: pd.read_csv(path, sep=" ", header=None, names=list(NAMES)),
+        lambda: pl.read_csv(path, separator=" ", has_header=False, new_columns=list(NAMES)),
+        clock=process_time,
+    )
+    pandas, polars = (ours / theirs for theirs, _ in others)
+    yield Row(
+        "read SWF, single blanks",
+        name,
+        f"{ours * 1e3:.0f} ms of CPU time",
+        f"{pandas:.2f} × pandas.read_csv(sep=' '), {polars:.2f} × polars.read_csv",
     )
 
 

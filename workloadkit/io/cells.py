@@ -49,9 +49,10 @@ class Words(NamedTuple):
         return Words(np.where(known, self.codes + 1, 0), ["", *self.words])
 
     def rows(self) -> Iterator[Any]:
-        """Yield the columns of values that are tuples."""
+        """Yield the columns of values that are tuples: as words if they are texts."""
         for column in zip(*self.words, strict=True):
-            yield np.array(column, object if isinstance(column[0], str) else None)[self.codes]
+            texts = isinstance(column[0], str)
+            yield Words(self.codes, [*column]) if texts else np.array(column)[self.codes]
 
 
 class Cells:

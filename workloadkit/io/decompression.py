@@ -46,10 +46,13 @@ class Rejoined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with the next bytes."""
-        data = self.head or self.stream.read(len(buffer))
-        self.head = data[len(buffer) :]
-        n_bytes = min(len(data), len(buffer))
-        buffer[:n_bytes] = data[:n_bytes]
+        if self.head or not hasattr(self.stream, "readinto"):
+            data = self.head or self.stream.read(len(buffer))
+            self.head = data[len(buffer) :]
+            n_bytes = min(len(data), len(buffer))
+            buffer[:n_bytes] = data[:n_bytes]
+        else:
+            n_bytes = self.stream.readinto(buffer) or 0
         self.n_read += n_bytes
         return n_bytes
 

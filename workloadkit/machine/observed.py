@@ -158,10 +158,11 @@ def _most_on_nodes(
     job, share = places.job, places.share
     start, end = (table[name].to_numpy(np.float64)[job] for name in ("start", "end"))
     end = np.where(end > start, end, start + _SHORTEST)
-    node = np.concatenate([places.node, places.node])
+    # numbers of two bytes are sorted by counting
+    node = np.concatenate([places.node, places.node]).astype(np.min_scalar_type(len(places.names)))
     # at the same second, jobs end before others start
     order = np.lexsort((np.append(end, start), node))
-    first = np.flatnonzero(np.diff(node[order], prepend=-1))  # event on each node
+    first = np.flatnonzero(np.diff(node[order].astype(np.int64), prepend=-1))  # event on each node
     procs = table["procs"].to_numpy(np.float64)
     amounts = {"cores": procs[job] * share}
     for resource in NODE_RESOURCES:

@@ -47,7 +47,7 @@ class _Fields:
 
     def count(self, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the stated numbers of following fields, and which of them are plain."""
-        begin, end = self.fields.pick(self.rows, [0], at)
+        begin, end = self.fields._replace(quotes=False).pick(self.rows, [0], at)
         cells = Cells(self.lines.data, {"": begin[0]}, {"": end[0]}, at.size)
         number, plain = cells.read("", WHOLE)
         plain &= number < _MOST_COUNTED

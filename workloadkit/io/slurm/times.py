@@ -227,12 +227,12 @@ def _day_first(held: list["Rows"], path: str) -> bool:
     raise FormatError(path, reason, line=line, field=field, text=text)
 
 
-def _first(codes: NDArray[np.int64], code: int) -> int:
+def _first(codes: NDArray[np.integer], code: int) -> int:
     return int(np.argmax(codes == code))
 
 
 _BEFORE_OFFSET = re.compile(r" +(?=[-+]\d\d:?\d\d$)")
-_LEAP_SECOND = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:)60", re.ASCII)
+_USUAL = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:)(\d\d)", re.ASCII)
 _YEARS = range(1970, 9999)
 
 
@@ -338,12 +338,14 @@ def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, fl
     """Parse a time of any form: seconds, whether they are UTC, and the offset."""
     if text in NO_VALUE:
         return nan, False, nan
-    if (seconds := epoch(text)) is not None:
+    usual = _USUAL.fullmatch(text)
+    is_leap = usual is not None and usual[2] == "60"
+    if usual is not None:
+        text = f"{usual[1]}59" if is_leap else text
+    elif (seconds := epoch(text)) is not None:
         return seconds or nan, True, nan  # 0 means no time
-    if (found := written(text, day_first=day_first)) is not None:
+    elif (found := written(text, day_first=day_first)) is not None:
         return *found, 0.0 if found.absolute else nan
-    if leap := _LEAP_SECOND.fullmatch(text):
-        text = f"{leap[1]}59"
     try:
         date = datetime.fromisoformat(_BEFORE_OFFSET.sub("", text))
     except ValueError:
@@ -352,5 +354,5 @@ def _odd_time(text: str, day_first: bool | None = None) -> tuple[float, bool, fl
         return UNREADABLE, False, nan
     if (offset := date.utcoffset()) is not None:
         return date.timestamp(), True, offset.total_seconds()
-    seconds = (date - datetime(1970, 1, 1)).total_seconds() + bool(leap)
-    return float(seconds), False, nan
+    seconds = (date - datetime(1970, 1, 1)).total_seconds()
+    return float(seconds + is_leap), False, nan
