@@ -46,13 +46,10 @@ class Rejoined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer with the next bytes."""
-        if self.head or not hasattr(self.stream, "readinto"):
-            data = self.head or self.stream.read(len(buffer))
-            self.head = data[len(buffer) :]
-            n_bytes = min(len(data), len(buffer))
-            buffer[:n_bytes] = data[:n_bytes]
-        else:
-            n_bytes = self.stream.readinto(buffer) or 0
+        data = self.head or self.stream.read(len(buffer))
+        self.head = data[len(buffer) :]
+        n_bytes = min(len(data), len(buffer))
+        buffer[:n_bytes] = data[:n_bytes]
         self.n_read += n_bytes
         return n_bytes
 
