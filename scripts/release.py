@@ -104,12 +104,11 @@ def names_in(path: Path) -> list[str]:
         return [name.partition("/")[2] for name in sources.getnames()]
 
 
-def check_contents() -> str:
+def check_contents() -> Iterator[str]:
     """Check names, licences and sizes of what is in the archives."""
     found = archives()
     if len(found) != 3:
         sys.exit(f"two wheels and the sources are expected: {[path.name for path in found]}")
-    lines = []
     for path in found:
         is_wheel = path.suffix == ".whl"
         names = names_in(path)
@@ -128,8 +127,7 @@ def check_contents() -> str:
             sys.exit(f"{path.name}: {size:.1f} MB, at most {most}; {wrong[:9]}")
         kernels = sum(name.endswith(".so") for name in names)
         with_kernels = f", {kernels} libraries of kernels" if kernels else ""
-        lines.append(f"{path.name}: {size:.1f} MB, {len(names)} files{with_kernels}")
-    return "\n".join(lines)
+        yield f"{path.name}: {size:.1f} MB, {len(names)} files{with_kernels}"
 
 
 def readme() -> Iterator[tuple[str, str, str]]:
@@ -162,13 +160,12 @@ def follow_readme(environment: Path) -> int:
     return n_commands
 
 
-def check_environments(pythons: list[str]) -> str:
+def check_environments(pythons: list[str]) -> Iterator[str]:
     """Install each wheel into a fresh environment, without tools or compiler, and follow README.
 
     The wheel with kernels is installed for each Python, the one for all systems for the first,
     with the extra `compiler`.
     """
-    lines = []
     wheels = [path for path in archives() if path.suffix == ".whl"]
     cases = [(wheel, python) for wheel in wheels for python in pythons]
     for wheel, python in cases:
@@ -184,8 +181,7 @@ def check_environments(pythons: list[str]) -> str:
             has = run(inside, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").strip()
             n = follow_readme(Path(folder))
         took = time.monotonic() - begin
-        lines.append(f"Python {has}, {wheel.name}: {n} commands of README in {took:.0f} s")
-    return "\n".join(lines)
+        yield f"Python {has}, {wheel.name}: {n} commands of README in {took:.0f} s"
 
 
 def write_sums() -> str:
@@ -198,7 +194,7 @@ def write_sums() -> str:
 
 def main() -> None:
     """Run the steps."""
-    steps: dict[str, Callable[[], str]] = {
+    steps: dict[str, Callable[[], str | Iterator[str]]] = {
         "versions": check_versions,
         "lint": lambda: make("lint"),
         "test": lambda: make("test"),
@@ -215,7 +211,9 @@ def main() -> None:
     chosen = parser.parse_args()
     for name, step in steps.items():
         print(f"{name:<13}", end="", flush=True)
-        print(("skipped" if name in chosen.skip else step()).replace("\n", f"\n{'':<13}"))
+        done = "skipped" if name in chosen.skip else step()
+        for i, line in enumerate([done] if isinstance(done, str) else done):
+            print(f"{'':<13}" * bool(i) + line, flush=True)
     print(f"nothing is published; RELEASING.md has what is left to do for {version()}")
 
 
