@@ -7,6 +7,7 @@ the first that fails. RELEASING.md has what is left to people. Steps that are sk
 import argparse
 import hashlib
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -32,8 +33,8 @@ CACHES = re.compile(
     r"__pycache__|\.py[co]$|\.nb[ci]$|/\.[a-z_]+_cache|\.hypothesis|egg-info|^\.venv"
 )
 
-#: Largest archives, by their kind. [MB]
-LARGEST = {"none-any.whl": 8, "manylinux": 60, ".tar.gz": 8}
+#: Largest archives, by what is in their names: without kernels, with kernels, sources. [MB]
+LARGEST = {"-none-any.whl": 8, ".whl": 60, ".tar.gz": 8}
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
@@ -107,9 +108,10 @@ def names_in(path: Path) -> list[str]:
 def check_contents() -> Iterator[str]:
     """Check names, licences and sizes of what is in the archives."""
     found = archives()
-    if len(found) != 3:
-        sys.exit(f"two wheels and the sources are expected: {[path.name for path in found]}")
-    for path in found:
+    kinds = [next(kind for kind in LARGEST if kind in path.name) for path in found]
+    if set(kinds) != set(LARGEST) or kinds.count(".tar.gz") > 1:
+        sys.exit(f"wheels and the sources are expected: {[path.name for path in found]}")
+    for path, kind in zip(found, kinds, strict=True):
         is_wheel = path.suffix == ".whl"
         names = names_in(path)
         wrong = [name for name in names if CACHES.search(name)]
@@ -122,9 +124,8 @@ def check_contents() -> Iterator[str]:
             held = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
             wrong += [f"no {name}" for name in LICENCES if name not in held]
         size = path.stat().st_size / 1e6
-        most = next(most for kind, most in LARGEST.items() if kind in path.name)
-        if wrong or size > most:
-            sys.exit(f"{path.name}: {size:.1f} MB, at most {most}; {wrong[:9]}")
+        if wrong or size > LARGEST[kind]:
+            sys.exit(f"{path.name}: {size:.1f} MB, at most {LARGEST[kind]}; {wrong[:9]}")
         kernels = sum(name.endswith(".so") for name in names)
         with_kernels = f", {kernels} libraries of kernels" if kernels else ""
         yield f"{path.name}: {size:.1f} MB, {len(names)} files{with_kernels}"
@@ -166,7 +167,8 @@ def check_environments(pythons: list[str]) -> Iterator[str]:
     The wheel with kernels is installed for each Python, the one for all systems for the first,
     with the extra `compiler`.
     """
-    wheels = [path for path in archives() if path.suffix == ".whl"]
+    here = ("-none-any", f"_{platform.machine()}")
+    wheels = [path for path in archives() if path.suffix == ".whl" and path.stem.endswith(here)]
     cases = [(wheel, python) for wheel in wheels for python in pythons]
     for wheel, python in cases:
         is_pure = "none-any" in wheel.name
