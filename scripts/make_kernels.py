@@ -21,9 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -176,23 +177,27 @@ def keep_bitcode() -> None:
     object_code._write, patience.PATIENCE = keep, 0.0
 
 
-def play(part: int) -> None:
-    """Run every second reading and simulation, then the commands of every second page."""
-    keep_bitcode()
-    for i, (words, run) in enumerate(chain(readings(), simulations())):
-        if i % 2 == part:
-            begin = time.process_time()
-            try:
-                run()
-            except Exception as error:  # what does not go together is refused
-                words += f": {error}"
-            print(f"{time.process_time() - begin:6.1f} s  {words[:150]}", flush=True)
-    with customized("keep_bitcode") as more:
-        for i, (name, commands, files) in enumerate(documented()):
-            if i % 2 == part:
-                begin = time.monotonic()
-                list(run_page(commands, files, more))
-                print(f"{time.monotonic() - begin:6.1f} s  {name}", flush=True)
+@cache
+def tasks() -> list[tuple[str, Callable[[], Any]]]:
+    """Return readings, simulations and pages, each with what runs it."""
+    pages = [(name, partial(list, run_page(*page, {}))) for name, *page in documented()]
+    return [*readings(), *simulations(), *pages]
+
+
+def n_tasks() -> int:
+    """Return how many there are."""
+    return len(tasks())
+
+
+def play(i: int) -> str:
+    """Play one of the tasks; return a line about it."""
+    words, run = tasks()[i]
+    begin = time.monotonic()
+    try:
+        run()
+    except Exception as error:  # what does not go together is refused
+        words += f": {error}"
+    return f"{time.monotonic() - begin:6.1f} s  {words[:150]}"
 
 
 @contextlib.contextmanager
@@ -206,18 +211,18 @@ def customized(function: str) -> Iterator[dict[str, str]]:
 
 def compile_all(more: dict[str, str]) -> None:
     """Compile everything, in two processes."""
-    parts = [
-        subprocess.Popen([sys.executable, __file__, "--part", str(part)], env=os.environ | more)
-        for part in (0, 1)
-    ]
-    if any(part.wait() for part in parts):
-        sys.exit("compiling failed")
+    with customized("keep_bitcode") as how:
+        os.environ |= how | more
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+            for line in pool.map(play, range(pool.submit(n_tasks).result())):
+                print(line, flush=True)
 
 
 def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     """Compile and link one library; return the layouts of results by name."""
     import llvmlite.binding as llvm
 
+    from workloadkit._kernels.prebuilt import symbol_of
     from workloadkit._kernels.sources import sources_digest
 
     # what an interrupted run or other sources left is not linked
@@ -236,7 +241,7 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     objects, kernels = [], {}
     for path in sorted(kept.glob("*/*.bc")):
         about = json.loads(path.with_suffix(".kernel").read_bytes().split(b"\n", 2)[1])
-        symbol = re.sub(r"[.-]", "_", path.stem)
+        symbol = symbol_of(path.stem)
         module = renamed(llvm.parse_bitcode(path.read_bytes()), about["name"], symbol)
         if name != COMPILED:
             module = ported(module, triple, machine)
@@ -360,13 +365,10 @@ def main() -> int:
     parser.add_argument("--library", type=Path, metavar="DIR", help="make libraries there")
     parser.add_argument("--only", action="append", choices=LIBRARIES, help="one of the libraries")
     parser.add_argument("--count", action="store_true", help="run the documented commands")
-    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.count:
         return count()
-    if chosen.part is not None:
-        play(chosen.part)
-    elif chosen.library:
+    if chosen.library:
         make_libraries(chosen.library.resolve(), chosen.only or list(LIBRARIES))
     else:
         compile_all({})

@@ -278,7 +278,7 @@ def test_a_simulation_on_arm64_leaves_the_same_memory(libraries, log, tmp_path, 
     maker = the_maker()
     maker.make_libraries(libraries, ["aarch64"])
     digest = hashlib.sha256(text_of(lay_out(arguments)[0]).encode()).hexdigest()[:16]
-    symbol = prebuilt.symbol_of("workloadkit.simulation.compiled.loop._run", digest)
+    symbol = prebuilt.symbol_of(f"workloadkit.simulation.compiled.loop._run-{digest}")
     compiled = libraries.with_name("native-work") / f"aarch64-{symbol}.o"
     sources = [compiled, maker.RUNTIME, Path(__file__).with_name("run_kernel.c")]
     options = ["-target", "aarch64-linux-musl", "-static", f"-DKERNEL={symbol}", "-o", "run"]

@@ -122,7 +122,7 @@ class KernelPart:
 class Kernel:
     """A compiled function that Python calls."""
 
-    def __init__(self, function: Callable[..., Any], *, is_cached: bool) -> None:
+    def __init__(self, function: Callable[..., Any], is_cached: bool = True) -> None:
         self.py_func, self.is_cached = function, is_cached
         self.__name__ = function.__name__
         self._plain = function
@@ -149,10 +149,7 @@ class Kernel:
         return partial(_in_thread, call, arguments) if _n_values(arguments) >= MANY_VALUES else call
 
     def _code(self, layout: Any, arguments: tuple[Any, ...]) -> object_code.Code:
-        def make() -> object_code.Code:
-            return _made("entry", self.py_func, layout, arguments)
-
-        code = object_code.cached(self.py_func, layout, make) if self.is_cached else make()
+        code = _code_of("entry", self.py_func, layout, arguments, is_cached=self.is_cached)
         self._codes[layout] = code
         return code
 
@@ -168,7 +165,7 @@ class SmallKernel(Kernel):
     """A kernel that runs on lists as plain Python, see `lists`, if this is sooner."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, is_cached=True)
+        super().__init__(function)
         self._plain = on_lists(function)
 
     def bind(self, arguments: tuple[Any, ...]) -> Callable[[], Any]:
@@ -178,6 +175,15 @@ class SmallKernel(Kernel):
         if _n_values(arguments) >= MANY_VALUES or patience.seconds_left() <= 0:
             return super().bind(arguments)
         return partial(patience.spending()(self._plain), *arguments)
+
+
+def _code_of(
+    how: str, function: Callable[..., Any], *types: Any, is_cached: bool
+) -> object_code.Code:
+    def make() -> object_code.Code:
+        return _made(how, function, *types)
+
+    return object_code.cached(function, types[0], make) if is_cached else make()
 
 
 def _made(how: str, *what: Any) -> object_code.Code:
@@ -248,22 +254,7 @@ def native(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_cache
 
     It takes tuples by reference. The `arguments` are examples of its types.
     """
-    layout, _ = lay_out(arguments)
-
-    def make() -> object_code.Code:
-        return _made("native", function, arguments)
-
-    return object_code.cached(function, layout, make) if is_cached else make()
-
-
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` when it is first called; later processes load it from the cache."""
-    return function if DISABLE_JIT else Kernel(function, is_cached=True)
-
-
-def small(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a kernel of arrays and scalars, unless plain Python on lists is sooner."""
-    return function if DISABLE_JIT else SmallKernel(function)
+    return _code_of("native", function, lay_out(arguments)[0], arguments, is_cached=is_cached)
 
 
 def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
@@ -276,45 +267,43 @@ def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     )
 
 
-def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` as `kernel` does, again in each process.
-
-    For code with parts outside this package, which may change unnoticed.
-    """
-    return function if DISABLE_JIT else Kernel(function, is_cached=False)
+# Decorators.
 
 
-def helper(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels call; its code is cached within theirs."""
-    return function if DISABLE_JIT else KernelPart(function, "helper")
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a custom function with the arithmetic of `floats`."""
-    return function if DISABLE_JIT else KernelPart(function, "floats")
+def _compiled_as(kind: Callable[..., Any], *how: Any) -> _Decorator:
+    return lambda function: function if DISABLE_JIT else kind(function, *how)
 
 
-def bare(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper that neither creates nor returns arrays, nor slices of them.
+#: Compile a function when it is first called; later processes load it from the cache.
+kernel: _Decorator = _compiled_as(Kernel)
 
-    References to the arrays that it receives are then not counted. Counting those of a tuple of
-    dozens of arrays, passed on at every event, would take most of the time.
-    """
-    return function if DISABLE_JIT else KernelPart(function, "bare")
+#: Compile a kernel of arrays and scalars, unless plain Python on lists is sooner.
+small: _Decorator = _compiled_as(SmallKernel)
 
+#: Compile a function as `kernel` does, again in each process: for code with parts outside this
+#: package, which may change unnoticed.
+uncached: _Decorator = _compiled_as(Kernel, False)
 
-def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper as `bare` does, inlined into its caller.
+#: Compile a function that only kernels call; its code is cached within theirs.
+helper: _Decorator = _compiled_as(KernelPart, "helper")
 
-    The event loop calls dozens of functions of a few lines at each event: the calls would take a
-    third of the time.
-    """
-    return function if DISABLE_JIT else KernelPart(function, "inline")
+#: Compile a custom function with the arithmetic of `floats`.
+of_floats: _Decorator = _compiled_as(KernelPart, "floats")
 
+#: Compile a helper that neither creates nor returns arrays, nor slices of them. References to the
+#: arrays that it receives are then not counted. Counting those of a tuple of dozens of arrays,
+#: passed on at every event, would take most of the time.
+bare: _Decorator = _compiled_as(KernelPart, "bare")
 
-def counting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a helper that creates arrays, or calls one that does, for callers of `bare`."""
-    return function if DISABLE_JIT else KernelPart(function, "counting")
+#: Compile a helper as `bare` does, inlined into its caller. The event loop calls dozens of
+#: functions of a few lines at each event: the calls would take a third of the time.
+inline: _Decorator = _compiled_as(KernelPart, "inline")
+
+#: Compile a helper that creates arrays, or calls one that does, for callers of `bare`.
+counting: _Decorator = _compiled_as(KernelPart, "counting")
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -277,7 +277,7 @@ def entry(function: Callable[..., Any], layout: Any, arguments: tuple[Any, ...])
     return _compiled(run, types.void(types.int64, types.int64), lambda: _layout_of(found[-1]))
 
 
-def native(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Code:
+def native(function: Callable[..., Any], _: Any, arguments: tuple[Any, ...]) -> Code:
     """Compile a function that takes tuples by reference and returns nothing."""
     kinds = [numba.typeof(argument) for argument in arguments]
     taken = [Reference(kind) if isinstance(kind, types.BaseTuple) else kind for kind in kinds]

@@ -203,14 +203,14 @@ def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) 
     digest = hashlib.sha256(text_of(layout).encode())
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
-    short = digest.hexdigest()[:16]
-    if found := prebuilt.find(prebuilt.symbol_of(name, short)):
+    name += f"-{digest.hexdigest()[:16]}"
+    if found := prebuilt.find(prebuilt.symbol_of(name)):
         address, result, own = found
         return Code(address, result, prebuilt.library(), own=own)
     try:
         folder = cache_folder()
         _in_use(folder)
-        path = folder / f"{name}-{short}{_SUFFIX}"
+        path = folder / f"{name}{_SUFFIX}"
         code = _read(path)
     except ImportError:  # there is no compiler, of which the cache would be
         return make()

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -58,15 +59,9 @@ class Memory:
         self._release(self._info)
 
 
-def symbol_of(name: str, digest: str) -> str:
-    """Return the name in the libraries of a function for a layout of arguments.
-
-    Examples
-    --------
-    >>> symbol_of("workloadkit._kernels.swf.parse_lines", "310a44a55033ef34")
-    'workloadkit__kernels_swf_parse_lines_310a44a55033ef34'
-    """
-    return f"{name.replace('.', '_')}_{digest}"
+def symbol_of(name: str) -> str:
+    """Return the name in the libraries of a function, by that of its file in the cache."""
+    return re.sub("[.-]", "_", name)
 
 
 def find(symbol: str) -> tuple[int, Any, Any] | None:

@@ -16,7 +16,16 @@ from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.compiled.queue import unlink
 from workloadkit.simulation.machine.ledger import may_pass
 from workloadkit.simulation.policies import dynamic
-from workloadkit.simulation.policies.dynamic import Queue, QueueAt
+from workloadkit.simulation.policies.dynamic import (  # noqa: F401
+    Queue,
+    QueueAt,
+    allocate,
+    job_ended,
+    job_left,
+    job_returned,
+    plans_void,
+)
+from workloadkit.simulation.policies.dynamic import list_must_return as must_return  # noqa: F401
 
 # Priorities of users and jobs under the User Priority Scheduler.
 
@@ -105,10 +114,6 @@ def new_ranking(
         order=np.empty(n_users, np.int64),
         place_of=np.full(n_users, -1),
     )
-
-
-allocate, must_return, plans_void = dynamic.allocate, dynamic.list_must_return, dynamic.plans_void
-job_ended, job_returned, job_left = dynamic.job_ended, dynamic.job_returned, dynamic.job_left
 
 
 @inline
