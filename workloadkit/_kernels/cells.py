@@ -62,7 +62,7 @@ def find_fields(words, chars, one, two, quotes, bounds, first, n_quotes, odd):
         fields.
     """
     quote = np.uint64(QUOTE) * LAST_ASCII
-    bounds[0] = PAD - 1
+    bounds[0] = last = PAD - 1
     n_bounds, line, count = 1, 0, 0
     inside = is_odd = False
     first[0] = 0
@@ -77,13 +77,13 @@ def find_fields(words, chars, one, two, quotes, bounds, first, n_quotes, odd):
             marks &= marks - np.uint64(1)
             char = chars[at]
             # an empty field without quotes
-            is_odd |= quotes and bounds[n_bounds - 1] == at - 1 and char != QUOTE
+            is_odd |= quotes and last == at - 1 and char != QUOTE
             if char == NEWLINE:
                 odd[line] = is_odd or inside
                 n_quotes[line] = count
                 line += 1
                 first[line] = n_bounds
-                bounds[n_bounds] = at
+                bounds[n_bounds] = last = at
                 n_bounds += 1
                 if line == odd.size:
                     return
@@ -98,7 +98,7 @@ def find_fields(words, chars, one, two, quotes, bounds, first, n_quotes, odd):
             elif char != np.uint8(one) and char != np.uint8(two):
                 is_odd = True
             elif not inside:
-                bounds[n_bounds] = at
+                bounds[n_bounds] = last = at
                 n_bounds += 1
 
 

@@ -99,7 +99,8 @@ class Cells:
         begin, end : ndarray of int32, shape (n_fields, n_records)
             Their places; those of the copies afterwards.
         """
-        data = bytearray(len(lines.data) + PAD * (len(names) + 1))
+        n_bytes = len(lines.data) if begin.size else 0
+        data = bytearray(n_bytes + PAD * (len(names) + 1))
         if begin.size:
             copy = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
             gather(eights_of(lines.data), begin, end, np.empty(len(names), np.int32), copy)
