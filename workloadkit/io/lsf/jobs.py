@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,18 +200,21 @@ def _runs(
 
 def _ids(
     records: Records, cells: Cells, index: NDArray[np.float64], places: NDArray[np.int64]
-) -> dict[str, NDArray]:
+) -> dict[str, Any]:
     """Return the columns of ids, and count the records of several elements of an array."""
-    whole, elements = cells.texts("id"), cells.words("name").of(_n_elements)
+    elements = cells.words("name").of(_n_elements)
     one = index > 0
     several = ~one & (elements > 0)
+    if not (one | several).any():
+        return {"id": cells.strings("id")}
+    whole = cells.texts("id")
     for row in np.flatnonzero(several).tolist():
         records.note_array(int(places[row]), int(elements[row]))
     ids = whole.copy()
     for i in np.flatnonzero(one).tolist():
         ids[i] = with_index(ids[i], index[i])
-    of_array = {"array_job": np.where(one | several, whole, "")} if (one | several).any() else {}
-    return {"id": ids, **of_array, "array_task": np.where(one, index, np.nan)}
+    array_job = np.where(one | several, whole, "")
+    return {"id": ids, "array_job": array_job, "array_task": np.where(one, index, np.nan)}
 
 
 def _node_list(hosts: str) -> str:
@@ -225,7 +229,7 @@ def _n_elements(name: str) -> float:
     >>> _n_elements("sweep[201-500]%20"), _n_elements("sweep[a]"), _n_elements("sweep")
     (300.0, 0.0, 0.0)
     """
-    match = _ELEMENTS.search(name)
+    match = _ELEMENTS.search(name) if "[" in name else None
     return float(n_tasks(match[1])) if match else 0.0
 
 
