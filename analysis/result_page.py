@@ -94,6 +94,16 @@ def save_figure(
     ------
     ParameterError
         If the suffix of the file is another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from workloadkit import analysis, load_sample
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "waits.svg")
+    ...     analysis.save_figure(load_sample().plot, path)
+    ...     path.stat().st_size > 1000
+    True
     """
     form = Path(path).suffix.lower().lstrip(".")
     if form not in FORMS:

@@ -15,9 +15,11 @@ from workloadkit.deprecation import deprecated
 ROOT = Path(__file__).parents[1]
 FUNCTIONS = {full: thing for full, thing in things() if inspect.isfunction(thing)}
 
-#: Their examples are pages and notebooks: figures, what the studies are made of, and the parts of
+#: Their examples are pages and notebooks: figures, what needs the logs of studies, and the parts of
 #: the compiled loop (docs/howto/extend.md).
-SHOWN_ELSEWHERE = re.compile(r"\.plot_|wk\.analysis\.(reproduction|save_figure)|wk\.bases\.")
+SHOWN_ELSEWHERE = re.compile(
+    r"\.plot_|wk\.analysis\.reproduction\.(data_folder|find|run|search)|wk\.bases\."
+)
 
 #: Types without their arguments.
 BARE = re.compile(

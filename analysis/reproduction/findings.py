@@ -192,7 +192,17 @@ def _words(
 
 
 def scorecard(found: Sequence[Findings], title: str) -> str:
-    """Return a page about several studies: the number of claims by verdict, and main claims."""
+    """Return a page about several studies: the number of claims by verdict, and main claims.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis import studies
+    >>> from workloadkit.analysis.reproduction import kept_findings
+    >>> kept = studies.REFERENCE
+    >>> page = scorecard([kept_findings(studies.load_study("chapin"), kept)], "One study")
+    >>> page.splitlines()[0]
+    '# Results of the studies: One study'
+    """
     verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
     counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
     main = (

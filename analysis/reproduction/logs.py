@@ -111,7 +111,17 @@ def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV table of published numbers."""
+    r"""Return the rows of a CSV table of published numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "table.csv")
+    ...     _ = path.write_text("log,jobs\nKTH-SP2,28489\n")
+    ...     read_table(path)
+    [{'log': 'KTH-SP2', 'jobs': '28489'}]
+    """
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 

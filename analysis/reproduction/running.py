@@ -181,6 +181,13 @@ def reference_of(study: Study, folder: Path) -> list[dict[str, str]]:
     ------
     WorkloadError
         If the folder has no reference for the study.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis import studies
+    >>> kept = studies.REFERENCE
+    >>> reference_of(studies.load_study("chapin"), kept)[0]["verdict"]
+    'reproduced'
     """
     file = folder / f"{study.name}.csv"
     try:
@@ -199,6 +206,13 @@ def kept_findings(study: Study, folder: Path) -> Findings:
     ------
     WorkloadError
         If the folder has no reference for the study.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis import studies
+    >>> kept = studies.REFERENCE
+    >>> len(kept_findings(studies.load_study("chapin"), kept).results)
+    161
     """
     rows = reference_of(study, folder)
     results = tuple(Result(_log(row), _claim(row), *_interval(row), row["note"]) for row in rows)
@@ -252,6 +266,13 @@ def differences(findings: Findings, reference: list[dict[str, str]]) -> list[str
     -------
     list of str
         A line for each difference.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis import studies
+    >>> study, kept = studies.load_study("chapin"), studies.REFERENCE
+    >>> differences(kept_findings(study, kept), reference_of(study, kept))
+    []
     """
     kept = {_key(row): row for row in reference}
     found = {_key_of(result): result for result in findings.results}

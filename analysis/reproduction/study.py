@@ -109,21 +109,39 @@ def above(
 def at_least(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
-    """Return the claim that a quantity is at least a bound."""
+    """Return the claim that a quantity is at least a bound.
+
+    Examples
+    --------
+    >>> at_least("users", 20, "page 5").quantity
+    'users'
+    """
     return Claim(quantity, place, kind, bound, (bound, math.inf), main)
 
 
 def below(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
-    """Return the claim that a quantity is below a bound."""
+    """Return the claim that a quantity is below a bound.
+
+    Examples
+    --------
+    >>> below("ratio", 1, "page 5", "direction", main=True).main
+    True
+    """
     return Claim(quantity, place, kind, bound, (-math.inf, bound), main, strict=True)
 
 
 def at_most(
     quantity: str, bound: float, place: str, kind: Kind = "bound", *, main: bool = False
 ) -> Claim:
-    """Return the claim that a quantity is at most a bound."""
+    """Return the claim that a quantity is at most a bound.
+
+    Examples
+    --------
+    >>> at_most("users", 20, "page 5").kind
+    'bound'
+    """
     return Claim(quantity, place, kind, bound, (-math.inf, bound), main)
 
 
