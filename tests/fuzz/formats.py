@@ -114,7 +114,8 @@ def _read(name: str, data: bytes, options: dict[str, Any], folder: Path) -> wk.T
 
     Every second file is read by compiled code, where it is used for long ones.
     """
-    with patch.object(lines, "COMPILED_FROM", 0 if len(data) % 2 else 1 << 40):
+    begin = 0 if len(data) % 2 else 1 << 40
+    with patch.multiple(lines, COMPILED_FROM=begin, COMPILED_AT_ONCE=begin):
         if options.get("guess"):
             return wk.read_log(io.BytesIO(data))
         return getattr(wk, f"read_{name}")(io.BytesIO(data), **options)

@@ -10,6 +10,7 @@ from tests.workloadkit.test_compile import keep_in
 from workloadkit._kernels import compile as compiling
 from workloadkit._kernels import object_code, statistics
 from workloadkit._kernels import patience as budget
+from workloadkit.io import lines
 from workloadkit.io.swf import reading
 from workloadkit.simulation import patience
 from workloadkit.simulation.plain.simulation import OutOfTimeError, within
@@ -114,3 +115,12 @@ def test_a_plain_simulation_ends_when_its_time_is_over():
     with pytest.raises(OutOfTimeError), within(1e-6):
         wk.simulate(log, "fcfs", procs=8, engine="python")
     assert wk.simulate(log, "fcfs", procs=8, engine="python").start.size == n
+
+
+@needs_compiler
+def test_short_accounting_is_read_without_the_compiler(cold, monkeypatch):
+    monkeypatch.setattr(lines, "_is_cold", lines._is_cold.__wrapped__)
+    assert not lines.is_compiled(b" " * lines.COMPILED_FROM)
+    assert lines.is_compiled(b" " * lines.COMPILED_AT_ONCE)
+    (object_code.cache_folder() / "workloadkit._kernels.cells.pick-0.kernel").touch()
+    assert lines.is_compiled(b" " * lines.COMPILED_FROM)

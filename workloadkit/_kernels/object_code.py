@@ -285,10 +285,10 @@ def digest_line(rest: bytes) -> bytes:
     return hashlib.sha256(rest).hexdigest().encode() + b"\n"
 
 
-def is_in_use() -> bool:
-    """Whether code was compiled by these versions before."""
+def is_in_use(module: str = "") -> bool:
+    """Whether code, of a module or any, was compiled by these versions before."""
     with suppress(OSError, UntrustedError):
-        return any(path.suffix == _SUFFIX for path in cache_folder().iterdir())
+        return any(cache_folder().glob(f"{module}*{_SUFFIX}"))
     return False
 
 

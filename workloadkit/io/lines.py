@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.cells import PAD, find_fields, pick
 from workloadkit._kernels.compile import interpreted
+from workloadkit._kernels.object_code import is_in_use
+from workloadkit._kernels.patience import seconds_left
+from workloadkit._kernels.prebuilt import library
 from workloadkit.errors import FormatError, ParameterError, quoted
 from workloadkit.io.files import Source, source_path, text_chunks
 
@@ -36,6 +39,9 @@ BLOCK = 1 << 23
 
 #: Size of the text from which compiled code is used. [bytes]
 COMPILED_FROM = 1 << 18
+
+#: The same if nothing is compiled yet: shorter texts are read sooner than it is. [bytes]
+COMPILED_AT_ONCE = 1 << 21
 
 _TORN = re.compile(rb"(?<=[^\n\0])\0\0+\n?")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -236,7 +242,13 @@ def decoded_line(line: bytes) -> str:
 
 def is_compiled(text: bytes | bytearray) -> bool:
     """Return whether compiled code is used for a text: if it is long."""
-    return len(text) >= COMPILED_FROM and not interpreted()
+    return len(text) >= (COMPILED_AT_ONCE if _is_cold() else COMPILED_FROM) and not interpreted()
+
+
+@cache
+def _is_cold() -> bool:
+    """Return whether this code would have to be compiled first, in this process."""
+    return library() is None and seconds_left() > 0 and not is_in_use("workloadkit._kernels.cells")
 
 
 def chars_of(data: bytes | bytearray) -> NDArray[np.uint8]:
