@@ -213,6 +213,41 @@ def test_random_cases_follow_the_definition(policies):
                 assert found == expected, (case, log, nodes, how)
 
 
+def case_of_processors(rng, policies, *, n_nodes, n_jobs):
+    """A log of jobs that need processors only, a machine and rules, drawn from a generator."""
+    cores = rng.choice([1, 2, 3, 4, 4, 12], n_nodes).tolist()
+    most = int(rng.integers(1, sum(cores) + 1))
+    log = [
+        (
+            submit,
+            int(rng.integers(0, 10)),
+            int(rng.integers(1, 13)) if rng.random() < 0.7 else None,
+            {"procs": int(rng.integers(1, most + 1))},
+        )
+        for submit in sorted(rng.integers(0, 25, n_jobs).tolist())
+    ]
+    rules = {
+        "policy": policies,
+        "overrun": ("raise", "kill", "late"),
+        "passes": ("instant", "event"),
+        "placement": ("first", "packed", "spread"),
+        "claim": CLAIMS,
+    }
+    how = {name: values[rng.integers(len(values))] for name, values in rules.items()}
+    return log, [(number, 1, 1) for number in cores], how
+
+
+@pytest.mark.parametrize("policies", [("easy",), pytest.param(("fcfs", "sjf"), marks=COMPILES)])
+def test_jobs_that_need_processors_only_follow_the_definition(policies):
+    rng = np.random.default_rng(3)
+    sizes = [(int(rng.integers(1, 80)), int(rng.integers(1, 25))) for _ in range(100)]
+    for n_nodes, n_jobs in [*sizes, (1100, 20)]:  # in several words of words
+        log, nodes, how = case_of_processors(rng, policies, n_nodes=n_nodes, n_jobs=n_jobs)
+        expected = by_definition(log, nodes, **how)
+        for found in outcomes(log, nodes, **how):
+            assert found == expected, (log, nodes, how)
+
+
 #: Policies that the oracle does not know.
 OTHERS = (
     "conservative:compression=none",

@@ -137,7 +137,7 @@ def next_leaf(tree, root, width, place, most):
     """Return the first leaf from `place` on, from 0, with at most `most`; -1 for none."""
     if place >= width or not tree[root + 1] <= most:
         return -1
-    node = width + place
+    node = width + place if place > 0 else 1
     while not tree[root + node] <= most:  # go on to the next subtree to the right
         while node & 1:
             node >>= 1

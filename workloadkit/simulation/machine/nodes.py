@@ -130,6 +130,8 @@ class NodesState(NamedTuple):
     first, last : ndarray of int64, shape (n_jobs,)
         The parts of each job, in the history.
     history : NodeHistory
+    headroom : int
+        Parts and runs that the next instant may record.
     scratch : NodeScratch
     placement : int
     by_amounts : bool
@@ -157,6 +159,7 @@ class NodesState(NamedTuple):
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     history: NodeHistory
+    headroom: int
     scratch: NodeScratch
     placement: int
     by_amounts: bool
@@ -191,10 +194,7 @@ def new_nodes(
     scratch = NodeScratch(*(np.empty(size, np.int64) for size in sizes))
     table = _table(shapes.table, site.only_processors, n_nodes)
     by_amounts, is_first = site.claim == "amounts", site.placement == "first"
-    room_of_runs = n_nodes * scratch.number.size  # more than an instant may record
-    n_parts = int(
-        np.minimum(jobs.procs, n_nodes).sum()
-    )  # at most; what is not used takes no memory
+    headroom = history_room(capacity[:, CORES])
     return NodesState(
         level=level,
         shadow=np.empty(1, dtype),
@@ -213,7 +213,8 @@ def new_nodes(
         refused=np.zeros((2, n_shapes), np.int64),
         first=np.empty(n_jobs, np.int64),
         last=np.empty(n_jobs, np.int64),
-        history=_new_history(n_parts + room_of_runs, n_jobs + room_of_runs, dtype),
+        history=new_history(jobs, n_nodes, headroom),
+        headroom=headroom,
         scratch=scratch,
         placement=PLACEMENTS.index(site.placement),
         by_amounts=by_amounts,
@@ -236,9 +237,16 @@ def _table(table: NDArray[np.int64], simple: NDArray[np.bool_], n_nodes: int) ->
     return np.ascontiguousarray(np.column_stack([table, limited, simple]).astype(np.int64))
 
 
-def _new_history(n_parts: int, n_runs: int, dtype: np.dtype) -> NodeHistory:
-    """Return an empty history of this size."""
+def history_room(cores: NDArray[np.int64]) -> int:
+    """Return more parts and runs than an instant may record on nodes with so many cores."""
+    return cores.size * (int(cores.max()) + 2)
+
+
+def new_history(jobs: Jobs, n_nodes: int, headroom: int) -> NodeHistory:
+    """Return an empty history; what is not used of it takes no memory."""
+    n_parts = int(np.minimum(jobs.procs, n_nodes).sum()) + headroom
+    n_runs = jobs.submit.size + headroom
     node, procs = (np.empty(n_parts, np.int64) for _ in range(2))
     job, first, last = (np.empty(n_runs, np.int64) for _ in range(3))
-    start, end = (np.empty(n_runs, dtype) for _ in range(2))
+    start, end = (np.empty(n_runs, jobs.submit.dtype) for _ in range(2))
     return NodeHistory(node, procs, job, first, last, start, end, np.empty(0, np.bool_))

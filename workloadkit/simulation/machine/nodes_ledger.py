@@ -444,11 +444,9 @@ def must_return(state, what, now):
 @inline
 def lacks_room(machine):
     """Whether the history has less room than the next instant may need."""
-    history = machine.history
-    most = machine.free.shape[2] * machine.scratch.number.size
-    return (
-        history.node.size - machine.at.n_parts < most or history.job.size - machine.at.n_runs < most
-    )
+    history, at = machine.history, machine.at
+    room = min(history.node.size - at.n_parts, history.job.size - at.n_runs)
+    return room < machine.headroom
 
 
 register_functions(NodesState, sys.modules[__name__])

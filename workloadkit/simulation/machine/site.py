@@ -162,6 +162,12 @@ class Nodes(Hardware):
             how = {"requeues": self.requeues, "plans_many": n_planned > 0}
             return new_failing(nodes, jobs, self.shutdowns, **how)
         if n_planned == 0 or self.site.claim == "amounts":
+            from workloadkit.simulation.machine import core_nodes
+
+            if core_nodes.suit(self.site):
+                from workloadkit.simulation.machine import core_nodes_ledger  # noqa: F401
+
+                return core_nodes.new_core_nodes(self.site, jobs, n_planned)
             return new_nodes(self.site, jobs, self.row, n_planned)
         from workloadkit.simulation.machine.nodes_claims import new_claimed
 
