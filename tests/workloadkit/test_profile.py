@@ -116,10 +116,11 @@ def test_a_profile_leaves_the_level_that_it_is_made_from_as_it_was():
 @kernel
 def take_hole(state, profile, need, duration):
     state, profile = by_reference(state), by_reference(profile)
-    begin, first, last = compiled.find_slot(state, profile, need, duration)
+    present = profile.at.first
+    begin, first, last = compiled.find_slot(state, profile, need, duration, present)
     if begin < state.never:
         end = begin + duration
-        compiled.take_steps(state, profile, need, last, first, begin, end)
+        compiled.take_steps(state, profile, need, first, last, begin, end)
     return begin
 
 
@@ -163,9 +164,9 @@ def planning(running=(), free=MACHINE, now=0):
 
 def steps_of(state, profile):
     """The steps in the order of time."""
-    count = profile.at.n_steps
-    free = state.machine.level[PLANNED : PLANNED + count]
-    return [*zip(profile.times[:count].tolist(), free.tolist(), strict=True)][::-1]
+    first, last = profile.at.first, profile.at.n_steps
+    free = state.machine.level[PLANNED + first : PLANNED + last]
+    return [*zip(profile.times[first:last].tolist(), free.tolist(), strict=True)]
 
 
 @given(ends_of_jobs, st.integers(-3, 2), requests)

@@ -1,9 +1,9 @@
-"""Planned levels of the machine over time: steps in arrays, in descending order of time.
+"""Planned levels of the machine over time: steps in arrays, in the order of time.
 
 Step i begins at `times[i]`, has the level of the machine's row `PLANNED + i`, and lasts until
-`times[i - 1]`; step 0 never ends. The last step is the present one, so that expired steps and most
-changes are at the end. Neighbours never have the same level, so there are no more steps than
-changes of it.
+`times[i + 1]`; the last one never ends. Expired steps stay before the present one. Where many jobs
+have places, new ones come late, where few steps must move. Neighbours never have the same level, so
+there are no more steps than changes of it.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,8 @@ from workloadkit.simulation.machine.ledger import (
 class _At(Record):
     """What a profile contains."""
 
-    n_steps: int
+    first: int  # the present step
+    n_steps: int  # with expired ones
 
 
 class StepProfile(NamedTuple):
@@ -64,106 +65,101 @@ def plan_running(state, profile, now):
     A job that has reached or outlived its planned end counts as ending now.
     """
     times, ends, jobs = profile.times, state.planned_ends, state.planned_jobs
-    step, last = 0, now
-    for place in range(state.at.n_running - 1, -1, -1):
-        if ends[place] > last:
-            last = ends[place]
-            step += 1
-    profile.at.n_steps = step + 1
-    times[step] = now
-    copy_row(state, PLANNED + step, FREE)
+    step, times[0] = 0, now
+    copy_row(state, PLANNED, FREE)
     for place in range(state.at.n_running - 1, -1, -1):
         if ends[place] > times[step]:
-            step -= 1
+            step += 1
             times[step] = ends[place]
-            copy_row(state, PLANNED + step, PLANNED + step + 1)
+            copy_row(state, PLANNED + step, PLANNED + step - 1)
         vacate(state, PLANNED + step, need_of(state, jobs[place], now))
+    profile.at.first, profile.at.n_steps = 0, step + 1
 
 
 @inline
 def pass_time(profile, now):
     """Let the profile begin at `now`."""
-    times, count = profile.times, profile.at.n_steps
-    while count > 1 and times[count - 2] <= now:
-        count -= 1
-    times[count - 1] = now
-    profile.at.n_steps = count
+    times, first = profile.times, profile.at.first
+    while first + 1 < profile.at.n_steps and times[first + 1] <= now:
+        first += 1
+    times[first], profile.at.first = now, first
+
+
+@inline
+def step_at(profile, time):
+    """Return the step at a time that is not over."""
+    times, first, last = profile.times, profile.at.first, profile.at.n_steps - 1
+    while first < last:
+        middle = (first + last + 1) >> 1
+        if times[middle] <= time:
+            first = middle
+        else:
+            last = middle - 1
+    return first
 
 
 @bare
-def find_slot(state, profile, need, duration):
-    """Find the earliest slot for a need, of some duration.
+def find_slot(state, profile, need, duration, place):
+    """Find the earliest slot for a need, of some duration, from a step on.
 
     Returns the time, the step that begins then, and the last step of the slot. If there is no slot,
     the time is `state.never`.
     """
-    times = profile.times
-    place = profile.at.n_steps - 1
-    while place >= 0:
+    times, count = profile.times, profile.at.n_steps
+    while place < count:
         if not has_room(state, PLANNED + place, need):
-            place -= 1
+            place += 1
             continue
-        first, limit = place, times[place] + duration
-        while place > 0 and times[place - 1] < limit and has_room(state, PLANNED + place - 1, need):
-            place -= 1
-        if place == 0 or times[place - 1] >= limit:
-            return times[first], first, place
-        place -= 1
+        first, limit, place = place, times[place] + duration, place + 1
+        while place < count and times[place] < limit and has_room(state, PLANNED + place, need):
+            place += 1
+        if place == count or times[place] >= limit:
+            return times[first], first, place - 1
     return state.never, 0, 0
-
-
-@inline
-def find_steps(times, near, begin, end):
-    """Find the last and the first step from `begin` until `end`; `near` begins by `begin`."""
-    while near > 0 and times[near - 1] <= begin:
-        near -= 1
-    last = near
-    while last > 0 and times[last - 1] < end:
-        last -= 1
-    return last, near
 
 
 @bare
 def take_between(state, profile, need, begin, end):
     """Take a need from `begin` until `end`."""
-    last, first = find_steps(profile.times, profile.at.n_steps - 1, begin, end)
-    take_steps(state, profile, need, last, first, begin, end)
+    times, count, first = profile.times, profile.at.n_steps, step_at(profile, begin)
+    last = first
+    while last + 1 < count and times[last + 1] < end:
+        last += 1
+    take_steps(state, profile, need, first, last, begin, end)
 
 
 @bare
-def take_steps(state, profile, need, last, first, begin, end):
+def take_steps(state, profile, need, first, last, begin, end):
     """Take a need from `begin` until `end`.
 
-    That time contains the steps `last` to `first`, the outer ones at least in part. A step is added
-    if none begins at `begin` or at `end`; a step with the level of its neighbour is merged with it.
-    A time of 0 s takes nothing.
+    That time contains the steps `first` to `last`, the outer ones at least in part. A step is added
+    if none begins at `begin` or at `end`; a step with the level of the one before is merged with
+    it. A time of 0 s takes nothing.
     """
     if not begin < end:
         return
     times, count = profile.times, profile.at.n_steps
-    for step in range(last, first + 1):
+    for step in range(first, last + 1):
         occupy(state, PLANNED + step, need)
-    at_end = at_begin = 1  # number of added steps
-    if last > 0 and times[last - 1] == end:
-        at_end = -1 if same_rows(state, PLANNED + last, PLANNED + last - 1) else 0
+    at_begin = at_end = 1  # number of added steps
     if times[first] >= begin:
-        same = first + 1 < count and same_rows(state, PLANNED + first, PLANNED + first + 1)
+        same = first > profile.at.first and same_rows(state, PLANNED + first, PLANNED + first - 1)
         at_begin = -1 if same else 0
-    more = at_end + at_begin
-    if more > 0:
-        _move_steps(state, times, first + 1, count, more)
-    _move_steps(state, times, last, first if at_begin < 0 else first + 1, at_end)
-    if at_end > 0:
-        times[last] = end
-        vacate(state, PLANNED + last, need)
+    if last + 1 < count and times[last + 1] == end:
+        at_end = -1 if same_rows(state, PLANNED + last, PLANNED + last + 1) else 0
+    more, behind = at_begin + at_end, last + 2 if at_end < 0 else last + 1
+    if at_begin < 0:
+        _move_steps(state, times, first + 1, last + 1, at_begin)
+    _move_steps(state, times, behind, count, more)
     if at_begin > 0:
-        first += at_end
-        times[first + 1] = times[first]
-        copy_row(state, PLANNED + first + 1, PLANNED + first)
-        vacate(state, PLANNED + first + 1, need)
-        times[first] = begin
-    if more < 0:
-        _move_steps(state, times, first + 1, count, more)
+        _move_steps(state, times, first, last + 1, at_begin)
+        vacate(state, PLANNED + first, need)
+        times[first + 1] = begin
+    if at_end > 0:
+        step = last + 1 + at_begin
+        times[step] = end
+        copy_row(state, PLANNED + step, PLANNED + step - 1)
+        vacate(state, PLANNED + step, need)
     profile.at.n_steps = count + more
 
 
@@ -178,12 +174,11 @@ def _move_steps(state, times, low, high, by):
 @inline
 def fits_now(state, profile, need, end):
     """Whether a need is free from now until `end`; always for 0 s."""
-    times = profile.times
-    place = profile.at.n_steps - 1
+    times, count, place = profile.times, profile.at.n_steps, profile.at.first
     if end <= times[place]:
         return True
     while has_room(state, PLANNED + place, need):
-        if place == 0 or times[place - 1] >= end:
+        place += 1
+        if place == count or times[place] >= end:
             return True
-        place -= 1
     return False

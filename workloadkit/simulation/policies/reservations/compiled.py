@@ -70,6 +70,7 @@ class CompiledReservations(CompiledPolicy):
             orders=orders,
             reservations=min(self.reservations, rank.size),
             threshold=self.threshold,
+            by_size=self.hardware.by_size,
             dtype=state.jobs.submit.dtype,
         )
         return state._replace(policy=ReservingAgain._make(part) if varies else part)

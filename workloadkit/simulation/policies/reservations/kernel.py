@@ -3,7 +3,8 @@
 A full pass makes the profile of the running jobs again, with all reservations. It is necessary
 after a termination, and then only if a waiting job fits now. Until the next planned end, no
 reservation begins and no step of the profile is passed: reservations stay, refused jobs stay
-refused, and only a new job is examined if it arrives behind the reserved ones.
+refused, and only a new job is examined if it arrives behind the reserved ones. Reservations are
+made only as long as a job may start now; if one arrives, further ones, as long as it may.
 
 If a threshold is set, only jobs whose expansion factor reaches it get a reservation. The order of
 the queue is then that in which they reach it.
@@ -25,10 +26,11 @@ from workloadkit.simulation.compiled.profile import (
     new_profile,
     pass_time,
     plan_running,
+    step_at,
     take_between,
     take_steps,
 )
-from workloadkit.simulation.compiled.queue import comes_before, insert_waiting, move_waiting
+from workloadkit.simulation.compiled.queue import comes_before, insert_waiting, move, move_waiting
 from workloadkit.simulation.compiled.state import never
 from workloadkit.simulation.machine.ledger import (
     changes_ahead,
@@ -51,6 +53,7 @@ class _At(Record):
     known: bool  # whether the profile contains the running jobs and the reservations
     n_reserved: int  # jobs with a reservation
     last_reserved: int  # the last of them
+    n_bounds: int
 
 
 class Reserving(NamedTuple):
@@ -76,6 +79,12 @@ class Reserving(NamedTuple):
         Start of each job, or its reservation, in the pass of its submission; before it, and
         without one, a time before all times. Empty if there is a threshold. [s]
     profile : StepProfile
+    by_size : bool
+        Whether a job has a slot wherever one has that needs no less processors and time.
+    bounds : ndarray of int64, shape (n_jobs,)
+        Jobs whose slots are bounds of others, by these.
+    slot : ndarray, shape (n_jobs,)
+        The slots of these. [s]
     at : record
     """
 
@@ -91,6 +100,9 @@ class Reserving(NamedTuple):
     waits: NDArray[np.bool_]
     promised: NDArray
     profile: StepProfile
+    by_size: bool
+    bounds: NDArray[np.int64]
+    slot: NDArray
     at: _At
 
 
@@ -101,6 +113,7 @@ def new_reserving(
     orders: tuple[Any, Any] = (None, None),
     reservations: int,
     threshold: float | None = None,
+    by_size: bool,
     dtype: np.dtype,
 ) -> Reserving:
     """Return an empty queue; with `orders` the ranks are tables, filled in as jobs arrive."""
@@ -118,6 +131,9 @@ def new_reserving(
         waits=np.zeros(n_jobs, np.bool_),
         promised=np.full(n_jobs if threshold is None else 0, -never(dtype)),
         profile=new_profile(n_jobs, dtype),
+        by_size=by_size,
+        bounds=np.empty(n_jobs, np.int64),
+        slot=np.empty(n_jobs, dtype),
         at=_At(),
     )
 
@@ -180,7 +196,7 @@ def allocate(state, new, now):
     ahead = changes_ahead(state, 0, now)
     if ahead or some_due(state, now):
         at.known = False
-    if at.known and _come_behind(policy, new, state.at.arrived) and not _another_is_due(state, now):
+    if at.known and _come_behind(policy, new, state.at.arrived):
         pass_time(policy.profile, now)
         for job in range(new, state.at.arrived):
             _look_at_one(state, job, now)
@@ -194,8 +210,8 @@ def allocate(state, new, now):
             _reserve_parts(state, now)
             _backfill(state, True, now)
         elif _any_fits(state, now):
-            _reserve_room(state, now)
-            _backfill(state, False, now)
+            if _reserve_room(state, now):
+                _backfill(state, False, now)
             at.known = True  # otherwise nothing is free, and nothing starts before the next one
         if state.at.n_running > count:
             _compact(policy)
@@ -212,6 +228,7 @@ def _promise(state, now):
         some = some or _may_promise(state, policy.queue[place], now)
     if some:
         plan_running(state, policy.profile, now)
+        at.n_bounds = 0
         for place in range(n_reserved):
             begin = _reserve_slot(state, policy.queue[place], now)
             if _may_promise(state, policy.queue[place], now):
@@ -242,28 +259,22 @@ def _is_due(state, job, now):
 
 
 @inline
-def _another_is_due(state, now):
-    """Whether a job has come to be due since the last full pass."""
-    policy, n_reserved = state.policy, state.policy.at.n_reserved
-    if policy.threshold == 1.0 or n_reserved == policy.at.wait:
-        return False
-    return _is_due(state, policy.queue[n_reserved], now)
-
-
-@inline
 def _look_at_one(state, job, now):
     """Start a new job that delays no reservation, or add it to the queue."""
     policy, at = state.policy, state.policy.at
     need, end = need_of(state, job, now), now + state.jobs.estimate[job]
-    if fits(state, job, now) and fits_now(state, policy.profile, need, end):
+    # those that were not reserved yet because it made no difference
+    may_start = fits(state, job, now) and fits_now(state, policy.profile, need, end)
+    while may_start and _reserves_more(state, at.n_reserved, now):
+        _reserve_slot(state, policy.queue[at.n_reserved], now)
+        at.last_reserved = policy.queue[at.n_reserved]
+        at.n_reserved += 1
+        may_start = fits_now(state, policy.profile, need, end)
+    if may_start:
         take_between(state, policy.profile, need, now, end)
         _start_job(state, job, now)
-        return
-    if at.n_reserved < policy.reservations and _is_due(state, job, now):
-        _reserve_slot(state, job, now)
-        at.n_reserved += 1
-        at.last_reserved = job
-    _join(policy, job)
+    else:
+        _join(policy, job)
 
 
 @inline
@@ -295,13 +306,51 @@ def _start_job(state, job, now):
 
 @bare
 def _reserve_slot(state, job, now):
-    """Reserve the earliest slot for a job; return its start."""
-    holes, estimate = state.policy.profile, state.jobs.estimate[job]
-    need = need_of(state, job, now)
-    begin, first, last = find_slot(state, holes, need, estimate)
+    """Reserve the earliest slot for a job; return its start.
+
+    Room only shrinks while slots are found. So it is not before that of a job that needs no more.
+    """
+    policy, holes, estimate = state.policy, state.policy.profile, state.jobs.estimate[job]
+    need, place = need_of(state, job, now), holes.at.first
+    if policy.by_size:
+        place = step_at(holes, _bound(policy, state.jobs, job, now))
+    begin, first, last = find_slot(state, holes, need, estimate, place)
     if begin < state.never:
-        take_steps(state, holes, need, last, first, begin, begin + estimate)
+        take_steps(state, holes, need, first, last, begin, begin + estimate)
+    if policy.by_size and begin > now:
+        _add_bound(policy, state.jobs, job, begin)
     return begin
+
+
+@inline
+def _needs_no_more(jobs, job, other):
+    """Whether a job needs neither more processors nor more time than another one."""
+    return jobs.procs[job] <= jobs.procs[other] and jobs.estimate[job] <= jobs.estimate[other]
+
+
+@inline
+def _bound(policy, jobs, job, now):
+    """Return a time before which a job has no slot."""
+    place = policy.at.n_bounds - 1
+    while place >= 0 and not _needs_no_more(jobs, policy.bounds[place], job):
+        place -= 1
+    return policy.slot[policy.bounds[place]] if place >= 0 else now
+
+
+@inline
+def _add_bound(policy, jobs, job, begin):
+    """Let a slot be a bound of others, in place of earlier ones of jobs that need no less."""
+    bounds, slot, kept, count = policy.bounds, policy.slot, 0, policy.at.n_bounds
+    slot[job], place = begin, count
+    while place > 0 and slot[bounds[place - 1]] > begin:
+        place -= 1
+    for i in range(place):
+        if not _needs_no_more(jobs, job, bounds[i]):
+            bounds[kept] = bounds[i]
+            kept += 1
+    move(bounds, place, count, kept + 1 - place)
+    bounds[kept] = job
+    policy.at.n_bounds = count + kept + 1 - place
 
 
 @inline
@@ -314,21 +363,51 @@ def _any_fits(state, now):
 
 
 @inline
+def _reserves_more(state, place, now):
+    """Whether the next job at a place of the queue gets a reservation."""
+    policy, at = state.policy, state.policy.at
+    some = place < at.wait and at.n_reserved < policy.reservations
+    return some and _is_due(state, policy.queue[place], now)
+
+
+@inline
 def _reserve_room(state, now):
-    """Start jobs in order or reserve the earliest slots for them."""
+    """Start jobs in order or reserve the earliest slots for them; return whether for all.
+
+    Room only shrinks in a pass. So once no job at all can start now, further reservations make no
+    difference, and are left out.
+    """
     policy, at = state.policy, state.policy.at
     plan_running(state, policy.profile, now)
-    at.n_reserved = place = 0
-    while place < at.wait and at.n_reserved < policy.reservations and not is_full(state, 0, now):
+    at.n_reserved = at.n_bounds = place = candidate = 0
+    begin = now
+    while _reserves_more(state, place, now):
+        if candidate <= place or begin < now + state.jobs.estimate[policy.queue[candidate]]:
+            candidate = _next_candidate(state, max(candidate, place), now)
+            if candidate == at.wait:
+                return False
         job = policy.queue[place]
-        if not _is_due(state, job, now):
-            break
-        if _reserve_slot(state, job, now) <= now and fits(state, job, now):
+        begin = _reserve_slot(state, job, now)
+        if begin <= now and fits(state, job, now):
             _start(state, job, now)
         else:
             at.n_reserved += 1
             at.last_reserved = job
         place += 1
+    return True
+
+
+@bare
+def _next_candidate(state, place, now):
+    """Return the place of the first job in the queue, from one on, that may start now."""
+    policy, jobs = state.policy, state.jobs
+    while place < policy.at.wait:
+        job = policy.queue[place]
+        need, end = need_of(state, job, now), now + jobs.estimate[job]
+        if fits(state, job, now) and fits_now(state, policy.profile, need, end):
+            break
+        place += 1
+    return place
 
 
 @inline
