@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, in_python, inline
+from workloadkit._kernels.compile import bare, in_python, inline, when_compiling
 from workloadkit.distinct import distinct
 from workloadkit.simulation.compiled.orders import stable_order
 from workloadkit.simulation.compiled.parts import functions_of
@@ -302,15 +302,32 @@ def remove_end(ends, values, count, end, value):
         values[place] = values[place + 1]
 
 
-@inline
 def move(values, low, high, by):
     """Move values[low:high] by `by` places."""
-    if by > 0:
-        for place in range(high - 1, low - 1, -1):
-            values[place + by] = values[place]
-    else:
-        for place in range(low, high):
-            values[place + by] = values[place]
+    values[low + by : high + by] = values[low:high].copy()
+
+
+@when_compiling
+def _move_at_once():
+    """Move by one call of the C library."""
+    from numba.core import cgutils, types
+    from numba.extending import lower_builtin, type_callable
+
+    @type_callable(move)
+    def _type_of_move(context):
+        return lambda values, low, high, by: types.none
+
+    @lower_builtin(move, types.Array, types.Integer, types.Integer, types.Integer)
+    def _move(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        low, high, by = (
+            context.cast(builder, argument, kind, types.int64)
+            for argument, kind in zip(arguments[1:], signature.args[1:], strict=True)
+        )
+        to, size = builder.gep(data, [builder.add(low, by)]), builder.sub(high, low)
+        width = context.get_abi_sizeof(data.type.pointee)
+        cgutils.raw_memmove(builder, to, builder.gep(data, [low]), size, width)
+        return context.get_dummy_value()
 
 
 # Classes of waiting jobs of equal size, each with a tree that finds those with short estimates.

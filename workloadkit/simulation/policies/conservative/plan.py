@@ -227,8 +227,10 @@ def settle(state, job, begin, now):
 @bare
 def settle_at(state, job, begin, end, now):
     """Give a job a place in a time from now on."""
-    plan = state.policy.plan
-    step = _step_at(state, plan.at.head, begin)
+    plan, step = state.policy.plan, state.policy.plan.at.last
+    while plan.times[step] > begin:
+        step = plan.before[step]
+    step = _step_at(state, step, begin)
     plan.starts[job], plan.ends[job] = step, take(state, job, step, end, now)
     _use(plan, step)
     _use(plan, plan.ends[job])

@@ -45,6 +45,10 @@ from workloadkit.simulation.machine.ledger import (
 from workloadkit.simulation.policies import settled
 from workloadkit.simulation.policies.settled import in_turn
 
+#: So many reservations are made without a look at which jobs may still start, and when the next one
+#: has a slot at the earliest: that would take longer.
+FEW = 16
+
 
 class _At(Record):
     """What is known of the queue."""
@@ -312,12 +316,13 @@ def _reserve_slot(state, job, now):
     """
     policy, holes, estimate = state.policy, state.policy.profile, state.jobs.estimate[job]
     need, place = need_of(state, job, now), holes.at.first
-    if policy.by_size:
+    is_bounded = policy.by_size and policy.at.n_reserved >= FEW
+    if is_bounded:
         place = step_at(holes, _bound(policy, state.jobs, job, now))
     begin, first, last = find_slot(state, holes, need, estimate, place)
     if begin < state.never:
         take_steps(state, holes, need, first, last, begin, begin + estimate)
-    if policy.by_size and begin > now:
+    if is_bounded and begin > now:
         _add_bound(policy, state.jobs, job, begin)
     return begin
 
@@ -370,7 +375,7 @@ def _reserves_more(state, place, now):
     return some and _is_due(state, policy.queue[place], now)
 
 
-@inline
+@bare
 def _reserve_room(state, now):
     """Start jobs in order or reserve the earliest slots for them; return whether for all.
 
@@ -382,7 +387,11 @@ def _reserve_room(state, now):
     at.n_reserved = at.n_bounds = place = candidate = 0
     begin = now
     while _reserves_more(state, place, now):
-        if candidate <= place or begin < now + state.jobs.estimate[policy.queue[candidate]]:
+        if is_full(state, 0, now):
+            return False
+        if at.n_reserved >= FEW and (
+            candidate <= place or begin < now + state.jobs.estimate[policy.queue[candidate]]
+        ):
             candidate = _next_candidate(state, max(candidate, place), now)
             if candidate == at.wait:
                 return False

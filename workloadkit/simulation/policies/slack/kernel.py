@@ -161,10 +161,14 @@ def _improve(state, new, now):
     )
     count, new_at = _list_later(state, now), policy.best.size - 1
     goal, lowest, first, cheapest = reserved[new], 0.0, count, count
+    if count == 0 or not _may_help(state, new, later[0], goal):
+        return
     take_out(state, new, now)
     while first > 0 and goal > now:
         first -= 1
         take_out(state, later[first], now)
+        if not _may_help(state, new, later[first], goal):
+            continue
         step = find_slot(state, new, NONE, -1)
         if policy.plan.times[step] < goal:
             goal = policy.plan.times[step]
@@ -182,6 +186,12 @@ def _improve(state, new, now):
     _settle_again(state, new, now)
     for i in range(first, count):
         _settle_again(state, later[i], now)
+
+
+@inline
+def _may_help(state, new, job, goal):
+    """Whether a new job may start before `goal` without a job and those with later reservations."""
+    return state.policy.reserved[job] < goal + state.jobs.estimate[new]
 
 
 @inline
