@@ -18,7 +18,7 @@ from workloadkit.settings import Augment
 
 EXAMPLES = """
 workloadkit augment log.swf -o worth.swf --priority 0=0,1=1,2=2,3=3
-workloadkit augment log.swf -o worth.swf --deadline wait+requested --decay step
+workloadkit augment log.swf -o new.swf --deadline wait+requested --decay step
 workloadkit augment log.swf --table shapes.csv | workloadkit simulate -
 """
 
