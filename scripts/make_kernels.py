@@ -171,8 +171,10 @@ def keep_bitcode() -> None:
     def keep(path: Path, code: Any) -> None:
         write(path, code)
         if code.content:
-            content = code._owner.library._final_module.as_bitcode()
-            path.with_suffix(".bc").write_bytes(content)
+            content = code.head + code._owner.library._final_module.as_bitcode()
+            own = path.with_suffix(f".{os.getpid()}")  # two processes may compile the same
+            own.write_bytes(content)
+            own.replace(path.with_suffix(".bc"))
 
     object_code._write, patience.PATIENCE = keep, 0.0
 
@@ -240,9 +242,9 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     )
     objects, kernels = [], {}
     for path in sorted(kept.glob("*/*.bc")):
-        about = json.loads(path.with_suffix(".kernel").read_bytes().split(b"\n", 2)[1])
-        symbol = symbol_of(path.stem)
-        module = renamed(llvm.parse_bitcode(path.read_bytes()), about["name"], symbol)
+        head, _, bitcode = path.read_bytes().partition(b"\n")
+        about, symbol = json.loads(head), symbol_of(path.stem)
+        module = renamed(llvm.parse_bitcode(bitcode), about["name"], symbol)
         if name != COMPILED:
             module = ported(module, triple, machine)
         objects.append(work / f"{name}-{symbol}.o")

@@ -83,6 +83,12 @@ class Code:
             raise _exception(error)
         return unpack(self.result, result.raw, self._array)
 
+    @property
+    def head(self) -> bytes:
+        """A line about it, for files; `tuple` is the only class in a result's layout."""
+        about = {**self.about, "result": self.result}
+        return json.dumps(about, default=lambda _: "tuple").encode() + b"\n"
+
     def _array(self, letter: str, n_dims: int, words: list[int]) -> np.ndarray:
         """Return an array that the code created."""
         meminfo, _, _, _, data, *sizes = words
@@ -262,10 +268,7 @@ def _write(path: Path, code: Code) -> None:
         return
     with suppress(OSError):
         _remove_unused(path.parent.parent)
-    about = {**code.about, "result": code.result}
-    # `tuple` is the only class in a result's layout
-    head = json.dumps(about, default=lambda _: "tuple").encode()
-    rest = head + b"\n" + code.content
+    rest = code.head + code.content
     try:
         number, name = tempfile.mkstemp(dir=path.parent)
         try:

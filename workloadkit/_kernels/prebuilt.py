@@ -94,18 +94,15 @@ def library() -> Library | None:
 
 
 def _fits(name: str) -> bool:
-    asked = name not in UNTRIED or os.environ.get("WORKLOADKIT_UNTRIED") == name
-    is_here = name.startswith(platform.machine()) and asked
-    return (
-        is_here
-        and platform.system() == UNTRIED.get(name, "Linux")
-        and LIBRARIES[name] <= _features()
-    )
+    system = UNTRIED.get(name, "Linux")
+    if platform.system() != system or not name.startswith(platform.machine()):
+        return False
+    if name in UNTRIED:
+        return os.environ.get("WORKLOADKIT_UNTRIED") == name
+    return LIBRARIES[name] <= _features()
 
 
 @cache
 def _features() -> set[str]:
-    if platform.system() != "Linux":
-        return set()
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((set(line.split()) for line in lines if line.startswith("flags")), set())
