@@ -556,7 +556,7 @@ def test_users_and_factors_that_cannot_be_are_wrong_usage(run, log):
     for arguments, message in (
         (["--users", "nobody"], "unknown users 'nobody'; known: open, closed"),
         (["--users", "think"], "users think needs users: think:users=..."),
-        (["--users", "adjusted:x=1"], "users adjusted has no parameter 'x'; known: none"),
+        (["--users", "adjusted:x=1"], "users adjusted has no parameter 'x'; known: threshold"),
         (["--users", "closed:think=maybe"], "think is 'maybe'; known: none, recorded"),
         (["--users", "think:users=2,think=5"], "users think submit their own jobs: the log"),
         (["--users", "adjusted", "--offered-load", 1], "the load of users adjusted depends on the"),
