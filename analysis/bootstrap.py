@@ -14,6 +14,8 @@ N_RESAMPLES = 500
 #: Coverage probability of the intervals.
 LEVEL = 0.95
 
+_PARTS = 32  # of the sorted values
+
 
 @takes_rng
 def resample_users(
@@ -184,9 +186,16 @@ def resampled_medians(
 
     values = np.asarray(values, dtype=np.float64)
     order = np.argsort(values)
-    return weighted_medians(
-        values[order], np.asarray(user, dtype=np.int64)[order], weights.shape[1], weights
-    )
+    user, (n_draws, n_users) = np.asarray(user, dtype=np.int64)[order], weights.shape
+    # The search starts in the part of the values in which the median of a draw lies.
+    part = np.arange(user.size) * _PARTS // max(user.size, 1)
+    counts = np.bincount(user * _PARTS + part, minlength=n_users * _PARTS)
+    up_to = np.cumsum(weights @ counts.reshape(n_users, _PARTS), axis=1)
+    total = up_to[:, -1]
+    first = (2 * up_to < total[:, None]).sum(axis=1)
+    below = np.where(first > 0, up_to[np.arange(n_draws), first - 1], 0.0)
+    start = np.searchsorted(part, first)
+    return weighted_medians(values[order], user, weights, total, start, below)
 
 
 def resampled_rank_correlation(

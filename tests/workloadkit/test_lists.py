@@ -33,6 +33,12 @@ def of_medians(rng, n):
     return value, first_job, first_session, np.array([0, 2]), np.array([0, 1])
 
 
+def of_weighted_medians(rng, n):
+    user, weights = rng.integers(0, 3, n), rng.integers(0, 3, (4, 3)).astype(float)
+    total, start, below = weights[:, user].sum(axis=1), np.zeros(4, np.int64), np.zeros(4)
+    return np.sort(rng.random(n)), user, weights, total, start, below
+
+
 def of_windows(rng, n):
     size = np.array([n, n // 2, 1])
     return rng.integers(0, 3, n).astype(float), np.zeros(3, np.int64), size
@@ -52,9 +58,7 @@ ARGUMENTS = {
     "inversions": lambda rng, n: (rng.integers(0, 5, n), rng.integers(1, 4, n), 5),
     "near_depths": lambda rng, n: (rng.random(n) * 90, 0.05),
     "largest_counts": lambda rng, n: (rng.integers(0, 5, n), rng.integers(0, 3, n), 3, 5),
-    "weighted_medians": lambda rng, n: (
-        np.sort(rng.random(n)), rng.integers(0, 3, n), 3, rng.integers(0, 3, (4, 3)).astype(float)
-    ),
+    "weighted_medians": of_weighted_medians,
     "rescaled_ranges": of_windows,
     "fluctuations": lambda rng, n: (rng.random(n), np.array([2, 4])),
     "label_sessions": of_sessions,

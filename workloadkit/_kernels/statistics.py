@@ -238,31 +238,23 @@ def largest_counts(code, day, n_days, n_codes):
 
 
 @small
-def weighted_medians(value, user, n_users, weights):
+def weighted_medians(value, user, weights, total, start, below):
     """Median for each row of `weights`, for ascending `value`; NaN where all weights are 0.
 
-    `weights` has a column for each user 0..n_users-1: the number of times that each value of the
-    user counts.
+    `weights` has a column for each user: the number of times that each value of the user counts,
+    `total` in all and `below` before the value at `start`, up to which the median does not lie.
     """
     n_resamples = len(weights)
     median = np.full(n_resamples, np.nan)
-    n_values = np.zeros(n_users)
-    for i in range(len(user)):
-        n_values[user[i]] += 1
     for r in range(n_resamples):
-        weight = weights[r]
-        total = 0.0
-        for u in range(n_users):
-            total += weight[u] * n_values[u]
-        if not total > 0:  # written so that NaN is left out
+        if not total[r] > 0:  # written so that NaN is left out
             continue
-        below = 0.0  # number of values up to here
-        i = -1
-        while 2 * below < total:
+        weight, up_to_here, i = weights[r], below[r], start[r] - 1
+        while 2 * up_to_here < total[r]:
             i += 1
-            below += weight[user[i]]
+            up_to_here += weight[user[i]]
         median[r] = value[i]
-        if 2 * below == total:  # the middle lies between two values
+        if 2 * up_to_here == total[r]:  # the middle lies between two values
             i += 1
             while weight[user[i]] == 0:
                 i += 1
