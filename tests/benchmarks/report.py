@@ -36,7 +36,7 @@ def rows() -> Iterator[Row]:
                 f"{two / one:.2f} × the time of one", f"≤ {goal:.0f} s", two <= goal,
             )  # fmt: skip
     for log, limit in _CPU_GOALS.items():
-        yield _cpu(log, limit)
+        yield from _cpu(log, limit)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     yield Row(
         "characterize, memory of the largest process", log, f"{memory / 1e6:,.0f} MB",
@@ -46,16 +46,22 @@ def rows() -> Iterator[Row]:
         yield _large(log, Path(folder))
 
 
-def _cpu(log: str, goal: float | None) -> Row:
-    """The CPU time of the command in one process, the least of three."""
-    command = ("characterize", str(trace_path(log)), "--workers", "1", "-o", "page.html")
-    times = [(cpu_time(*_COMMAND, *command), cpu_time(*_YARDSTICK)) for _ in range(3)]
-    spent, unit = map(min, zip(*times, strict=True))
-    return Row(
+def _cpu(log: str, goal: float | None) -> Iterator[Row]:
+    """The CPU time of the command in one process, and without figures, the least of three."""
+    command = (*_COMMAND, "characterize", str(trace_path(log)), "--workers", "1")
+    page, numbers = (*command, "-o", "page.html"), (*command, "--json", "report.json")
+    times = [[cpu_time(*each) for each in (page, numbers, _YARDSTICK)] for _ in range(3)]
+    spent, alone, unit = map(min, zip(*times, strict=True))
+    yield Row(
         "characterize, one process", log,
         f"{spent:.1f} s of CPU",
         f"{spent / unit:.0f} × `python -c 'import numpy, typer'`",
         "" if goal is None else f"≤ {goal:g} s", goal is None or spent <= goal,
+    )  # fmt: skip
+    yield Row(
+        "characterize --json, one process: the numbers alone", log,
+        f"{alone:.1f} s of CPU",
+        f"{alone / unit:.0f} × `python -c 'import numpy, typer'`, {alone / spent:.2f} × the page",
     )  # fmt: skip
 
 
