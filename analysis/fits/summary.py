@@ -247,8 +247,8 @@ def _interval(
         return np.nan, np.nan
     bins = fit.sample.binned()
     edges = np.sqrt(bins.values[1:] * bins.values[:-1])
-    place = np.searchsorted(edges, values[chosen], side="right")
-    cell = who * bins.values.size + place
+    numbers, code = coded(values[chosen])
+    cell = who * bins.values.size + np.searchsorted(edges, numbers, side="right")[code]
     counts = np.bincount(cell, minlength=users.size * bins.values.size).astype(np.float64)
     counts = counts.reshape(users.size, bins.values.size)
     found = []
