@@ -1,6 +1,6 @@
 """The characterization of a log as a page, as JSON and as figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -14,6 +14,7 @@ from workloadkit.analysis import automatic, site, users, utilities
 from workloadkit.analysis.dashboard import Dashboard, dashboard
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.fits import summary as fits
+from workloadkit.analysis.formats import share
 from workloadkit.analysis.load import cycles, overview
 from workloadkit.analysis.load import over_time as load
 from workloadkit.analysis.locality import summary as locality
@@ -30,6 +31,7 @@ from workloadkit.analysis.operations import (
     using,
     waiting,
 )
+from workloadkit.analysis.operations.parts import titled
 from workloadkit.analysis.page import Progress, Report, each_named
 from workloadkit.analysis.reactions import signature
 from workloadkit.analysis.reactions import summary as reactions
@@ -37,7 +39,7 @@ from workloadkit.analysis.section import Section, in_words_of
 from workloadkit.analysis.sessions import description as sessions
 from workloadkit.analysis.sessions import methods as session_methods
 from workloadkit.analysis.waits import summary as waits
-from workloadkit.errors import WorkloadError
+from workloadkit.errors import WorkloadError, plural
 from workloadkit.experiments.workloads import Mapped
 from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
@@ -129,8 +131,14 @@ class Characterization(Report):
 
     @property
     def lead(self) -> tuple[tuple[str, str], ...]:
-        """Window, jobs, machine, coverage and repairs of the log, each with its title."""
-        return overview.lead(self.source, self.seen)
+        """Window, jobs, machine, coverage and repairs of the log, and who worked most on it."""
+        return (*overview.lead(self.source, self.seen), *_most_work(self.sections))
+
+    @property
+    def headlines(self) -> tuple[tuple[str, str, str], ...]:
+        """What matters most, for a terminal, and who did most of the work."""
+        most = (("", f"{title}: {text}.", "") for title, text in _most_work(self.sections))
+        return (*super().headlines, *most)
 
     @property
     def dashboard(self) -> Dashboard:
@@ -219,6 +227,23 @@ def characterize(
     if seen.counting is None:
         sections = with_archive(trace, sections)
     return Characterization(trace, sections, profile, seen)
+
+
+def _most_work(sections: Sequence[Section]) -> tuple[tuple[str, str], ...]:
+    """Return the account and the user with the most work, and their shares."""
+    tables = {(s.name, t.name): t.data for s in sections for t in s.tables}
+    found: dict[str, str] = {}
+    for by, name, column in (
+        ("account", ("usage", "by_account"), "core_share"),
+        ("user", ("usage", "by_user"), "core_share"),
+        ("user", ("users", "most_work"), "work_share"),
+    ):
+        data = tables.get(name)
+        if data is not None and len(data) > 1 and data[column].iloc[0] > 0:
+            first, who = data.iloc[0], titled(str(data.index[0]), by)
+            jobs = plural(int(first["jobs"]), "job")
+            found.setdefault(by, f"{who} with {share(first[column])} ({jobs})")
+    return (("Most work", ", ".join(found.values())),) if found else ()
 
 
 def _is_accounted(trace: Trace) -> bool:

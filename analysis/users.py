@@ -246,14 +246,10 @@ def _shares(users: pd.DataFrame, n_users: int) -> Section:
         "gini_of_work": gini(users["work"]),
     }
     rows = {title: (values[name], form(values[name])) for title, (name, form) in _SUMMARY.items()}
-    first = users.head(top)
-    text = shown(first, _FIRST)
-    text.index = [f"user {user}" for user in first.index]
-    caption = "Jobs and work by user, the users with the most jobs first"
-    caption += f"; {top} of {count(n)} rows. --tables writes all rows." if n > top else "."
     tables = (
         facts("summary", "Distribution of jobs and work over users.", rows),
-        Table("most_jobs", caption, users, text),
+        _most(users, "jobs"),
+        _most(users.sort_values("work", ascending=False, kind="stable"), "work"),
     )
     figures = (
         Figure(
@@ -281,11 +277,18 @@ def _shares(users: pd.DataFrame, n_users: int) -> Section:
             f"The {who} active of {plural(n, 'user')}{ran} submitted {share(share_of)} of the jobs"
         )
         account = "accounts" if half == 1 else "account"
-        largest = f"user {users['work'].idxmax()}: {share(users['work_share'].max())}"
-        finding += (
-            f"; {plural(half, 'user')} {account} for half of the work ({largest})." if half else "."
-        )
+        finding += f"; {plural(half, 'user')} {account} for half of the work." if half else "."
     return part(finding, values=values, tables=tables, figures=figures)
+
+
+def _most(users: pd.DataFrame, what: str) -> Table:
+    """Return the table of users, sorted by jobs or work."""
+    n = len(users)
+    text = shown(users.head(_TOP), _FIRST)
+    text.index = [f"user {user}" for user in users.index[:_TOP]]
+    caption = f"Jobs and work by user, the users with the most {what} first"
+    caption += f"; {_TOP} of {count(n)} rows. --tables writes all rows." if n > _TOP else "."
+    return Table(f"most_{what}", caption, users, text)
 
 
 def _classes(trace: Trace) -> Section:

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from workloadkit import metrics
 from workloadkit.analysis import style
-from workloadkit.analysis.formats import count, day, duration, number, share
+from workloadkit.analysis.formats import count, day, duration, number, share, upper
 from workloadkit.analysis.section import Columns, Figure, Section, Table, facts, shown
 from workloadkit.clock import DAY, Clock, interval_of, span
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.executions import executions_of
+from workloadkit.provenance import moved_times
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import words_of
 
@@ -298,16 +299,26 @@ def _what_is_unknown(trace: Trace) -> list[str]:
 
 def contradiction(trace: Trace, utilization: float | None = None) -> str:
     """Say that more processors are in use at once than the machine has; empty if not."""
-    wrong = "the machine's size, the waits or the job sizes are wrong"
+    machine, most = trace.header.procs, 0.0
+    if machine and waits_known(trace):
+        most = _most_in_use(trace)
     if (utilization or 0) > 1:
-        return f"Utilization exceeds 100 %: {wrong}."
-    machine = trace.header.procs
-    if machine and waits_known(trace) and (most := _most_in_use(trace)) > machine:
-        return (
-            f"By the record, up to {count(most)} of {count(machine)} processors are in use at "
-            f"once: {wrong} for some jobs, and single days can exceed 100 %."
+        found = "Utilization exceeds 100 %"
+    elif machine and most > machine:
+        found = (
+            f"By the record, up to {count(most)} of {count(machine)} processors are in use at once"
         )
-    return ""
+    else:
+        return ""
+    if (changed := moved_times(trace.header)) and changed[-1] != "simulated":
+        return (
+            f"{found}: the log was changed ({changed[-1]}) and keeps the waits of its source, so "
+            "its starts are no schedule; simulate it for waits and utilization."
+        )
+    return (
+        f"{found}: the machine was larger (--procs N sets its size), or recorded starts and ends "
+        "overlap. Utilization of such times is too high, single days can exceed 100 %."
+    )
 
 
 def _most_in_use(trace: Trace) -> float:
@@ -367,8 +378,8 @@ def _over_time(values: dict[str, Any], figures: list[Figure]) -> tuple[Table, ..
     by = "utilization" if "utilization" in data else "offered_load"
     data = data.sort_values(by, ascending=False, kind="stable").reset_index(drop=True)
     columns = {"utilization": ("in use", share), "offered_load": ("offered", share)}
-    text = shown(data.head(_LISTED), {k: how for k, how in columns.items() if k in data})
-    first = data.head(_LISTED)
+    first = data[(data.index < _LISTED) | (_rank(data["offered_load"]) <= _LISTED)]
+    text = shown(first, {k: how for k, how in columns.items() if k in data})
     text.index = (
         [day(date) for date in first["date"]]
         if "date" in data
@@ -376,9 +387,15 @@ def _over_time(values: dict[str, Any], figures: list[Figure]) -> tuple[Table, ..
     )
     each = name_of_days(values["interval_days"])
     caption = f"Load by {each}, from its first day, the busiest first."
-    if len(data) > _LISTED:
-        caption = f"{caption[:-1]}; {_LISTED} of {count(len(data))} rows. --tables writes all rows."
+    if len(data) > len(first):
+        most = f"the {_LISTED} with the most in use and the {_LISTED} with the most offered"
+        most = f"{most}, {len(first)}" if by == "utilization" else str(_LISTED)
+        caption = f"{caption[:-1]}; {most} of {count(len(data))} rows. --tables writes all rows."
     return (Table("over_time", caption, data, text, folded=True),)
+
+
+def _rank(values: pd.Series) -> pd.Series:
+    return values.rank(method="first", ascending=False)
 
 
 def _at_most(values: dict[str, Any], name: str) -> str:
@@ -388,16 +405,23 @@ def _at_most(values: dict[str, Any], name: str) -> str:
     begin = values.get(f"busiest_{name}_from")
     since = "from " if values["interval_days"] > 1 else ""
     when = "" if begin is None else f" ({since}{day(begin)})"
-    return f", and {share(most)} in the busiest {name_of_days(values['interval_days'])}{when}"
+    return f", and {share(most)} in the {_most_of(name, values)}{when}"
+
+
+def _most_of(name: str, values: dict[str, Any]) -> str:
+    most = {"utilization": "busiest", "offered_load": "heaviest"}[name]
+    return f"{most} {name_of_days(values['interval_days'])}"
 
 
 def _finding(values: dict[str, Any]) -> str:
     used, offered = (values.get(name) for name in ("utilization", "offered_load"))
-    sentences = []
+    loads, sentences = [], []
     if used is not None:
-        sentences.append(f"Utilization was {share(used)}{_at_most(values, 'utilization')}.")
+        loads.append(f"utilization was {share(used)}{_at_most(values, 'utilization')}")
     if offered is not None:
-        sentences.append(f"Offered load was {share(offered)}{_at_most(values, 'offered_load')}.")
+        loads.append(f"offered load was {share(offered)}{_at_most(values, 'offered_load')}")
+    if loads:
+        sentences.append(f"{upper('; '.join(loads))}.")
     if not sentences and values["work"] > 0:
         work = plural(values["work"] / 3600, "processor-hour")
         sentences.append(f"The jobs did {work} of work in {duration(values['makespan'])}.")
@@ -413,9 +437,9 @@ def _table(values: dict[str, Any], hour: str) -> Table:
         if values.get(name) is not None:
             rows[title] = (values[name], form(values[name]))
     if values["machine"] and "interval_days" in values:
-        busiest = values["busiest_offered_load"]
-        title = f"offered load in the busiest {name_of_days(values['interval_days'])}"
-        rows[title] = (busiest, share(busiest))
+        for name, (title, form) in list(_ROWS.items())[:2]:
+            if (most := values.get(f"busiest_{name}")) is not None:
+                rows[f"{title} in the {_most_of(name, values)}"] = (most, form(most))
     return facts("summary", "Load and utilization of the whole log.", rows)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from workloadkit import Header, Trace, analysis
+from workloadkit.analysis import section as sections
 from workloadkit.analysis.load import over_time as load
 
 JOBS = st.lists(
@@ -116,7 +117,7 @@ def test_less_than_a_day_has_no_course_of_time():
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert not section.figures
     assert section.notes == ("The log spans less than a day, so no time series are shown.",)
-    assert section.finding == "Utilization was 100 %. Offered load was 125 %."
+    assert section.finding == "Utilization was 100 %; offered load was 125 %."
 
 
 def test_centuries_still_fit_a_figure():
@@ -133,7 +134,39 @@ def test_what_cannot_be_is_reported():
     assert "Utilization exceeds 100 %" in notes
     (warning,) = analysis.characterize(trace).warnings
     assert warning.startswith("By the record, up to 8 of 2 processors are in use at once")
+    assert "--procs N" in warning
     assert analysis.characterize(trace, procs=8).warnings == ()
+
+
+def test_waits_of_the_source_are_named_where_a_made_log_contradicts_itself():
+    log = {"submit": [0, 100_000], "wait": [0, 0], "run": [100_000, 100_000], "procs": [8, 8]}
+    trace = Trace.from_columns(log, header=Header(("; MaxProcs: 2",)))
+    made = trace.replaced(
+        header=trace.header.appended(("Note", "resampled: workloadkit 0.2.0, log a.swf"))
+    )
+    assert "(resampled) and keeps the waits of its source" in load.contradiction(made)
+    again = made.header.appended(("Note", "simulated: workloadkit 0.2.0, log b.swf"))
+    assert "--procs N" in load.contradiction(made.replaced(header=again))
+
+
+def test_the_week_of_most_work_submitted_is_named_next_to_the_busiest():
+    week = 7 * 86_400
+    log = {"submit": [0, week, 9 * week], "wait": [0, week, 0], "run": [9, week, 9]}
+    header = Header(("; MaxProcs: 4", "; UnixStartTime: 1612137600", "; TimeZoneString: UTC"))
+    section = load.section(Trace.from_columns(log | {"procs": [4] * 3}, header=header))
+    assert "100 % in the busiest week (from 15 February 2021); offered load" in section.finding
+    assert "100 % in the heaviest week (from 8 February 2021)." in section.finding
+
+
+def test_the_table_by_day_has_those_of_most_use_and_of_most_load():
+    n = 30  # day i has i / 30 of the machine in use; the load of each is done the day before last
+    data = pd.DataFrame({"begin": np.arange(n) * 86_400.0, "utilization": np.arange(n) / n})
+    data["offered_load"] = data["utilization"].to_numpy()[::-1]
+    figure = sections.Figure("load", "", "", data, None)
+    (table,) = load._over_time({"machine": 4, "interval_days": 1}, [figure])
+    assert len(table.shown) == 20
+    assert table.shown["offered"].iloc[-1] == "97 %"
+    assert "10 with the most in use and the 10 with the most offered, 20 of 30" in table.caption
 
 
 @pytest.mark.parametrize(
@@ -184,8 +217,8 @@ def test_the_busiest_day_is_reported_next_to_the_mean():
     assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
     assert section.values["offered_load"] == 0.75
     assert section.values["busiest_offered_load"] == 1
-    assert "Offered load was 75 %, and 100 % in the busiest day." in section.finding
-    assert section.tables[0].shown[""]["offered load in the busiest day"] == "100 %"
+    assert "offered load was 75 %, and 100 % in the heaviest day." in section.finding
+    assert section.tables[0].shown[""]["offered load in the heaviest day"] == "100 %"
     assert section.tables[0].shown[""]["utilization"] == "50 %"
 
 
@@ -216,7 +249,7 @@ def test_the_busiest_day_is_reported_only_where_it_is_busier_than_the_mean():
     log = {"submit": [0, 86_400], "wait": [0, 0], "run": [86_400, 0], "procs": [4, 4]}
     section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["offered_load"] == section.values["busiest_offered_load"] == 1
-    assert "Offered load was 100 %. On average" in section.finding
+    assert "offered load was 100 %. On average" in section.finding
 
 
 def test_without_a_machine_load_is_in_processors():

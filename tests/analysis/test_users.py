@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from workloadkit import Trace, delimit_sessions
+from workloadkit import Trace, analysis, delimit_sessions
 from workloadkit.analysis import users
 from workloadkit.analysis.sessions import description as sessions
 
@@ -71,6 +71,16 @@ def test_shares_of_jobs_and_of_work_are_of_the_users_who_have_most_of_each():
     assert values["work_share_of_first_10"] == pytest.approx(111 / 112)
     assert values["users_with_half_of_the_work"] == 1
     assert values["users_with_half_of_the_jobs"] == 5
+
+
+def test_the_user_with_the_most_work_has_a_line_and_is_first_in_a_table():
+    log = busy(11, run=[1] * 12 + [100])
+    section = users.section(log)
+    most = {table.name: table for table in section.tables}["most_work"]
+    assert most.shown.index[0] == "user 111"
+    found = analysis.Characterization(log, (section,))
+    assert found.lead[-1] == ("Most work", "user 111 with 89 % (1 job)")
+    assert found.headlines[-1] == ("", "Most work: user 111 with 89 % (1 job).", "")
 
 
 def test_users_whose_jobs_took_no_time_share_no_work():
@@ -201,7 +211,7 @@ def test_who_is_left_out_are_the_unknown_whose_jobs_ran():
 def test_the_tables_of_users_as_they_are_read():
     log = {"submit": range(8), "run": [10, 10, 10, 10, 10, 10, 80, 60], "procs": [1] * 8}
     trace = Trace.from_columns(log | {"user": [3, 3, 3, 3, 3, 5, 5, 9]})
-    summary, top = users.section(trace).tables
+    summary, top, _ = users.section(trace).tables
     assert summary.shown[""].to_dict() == {
         "users with jobs that ran": "3",
         "jobs per user, mean": "2.67",
