@@ -350,7 +350,9 @@ def _rows_of_window(
         if clock.known
         else [f"second {count(second)}" for second in ends]
     )
-    how = "stated in the header" if window.is_stated else "estimated"
+    imported = (trace.header.get("Conversion") or "").startswith("workloadkit")
+    stated = "found at the import" if imported else "stated in the header"
+    how = stated if window.is_stated else "estimated"
     text = f"{begin} to {until} ({duration(window.length)}; {how})"
     rows: dict[str, tuple[Any, str]] = {"complete from": (text, text)}
     if n := values["n_before_window"]:

@@ -203,15 +203,18 @@ def _lost(
     parts = _parts(work, known["outcome"], WITHOUT_RESULT)
     begin, until = trace.window.begin, trace.window.until
     outside = ""
-    inside = known["end"].clip(upper=until) - known["start"].clip(lower=begin)
-    apart = work * (1 - inside.clip(lower=0) / known["run"].where(known["run"] > 0, 1))
+    length = (known["end"] - known["start"]).where(lambda s: s > 0, 1)
+    before = work * (known["end"].clip(upper=begin) - known["start"]).clip(lower=0) / length
+    after = work * (known["end"] - known["start"].clip(lower=until)).clip(lower=0) / length
+    apart = before + after
     if total > 0 and apart.sum() / total > _MOSTLY:
         n = int((apart.sort_values(ascending=False).cumsum() < _MOSTLY * total).sum()) + 1
-        stated = "" if trace.window.is_stated else ", which is estimated"
         few = n <= _FEW * int((work > 0).sum())
         outside = few * (
-            f" {share(float(apart.sum()) / total)} of all {title} lie outside the log's window"
-            f"{stated}; most of them are of {plural(n, 'job')}."
+            f" {share(float(apart.sum()) / total)} of all {title} lie outside the log's window: "
+            f"{hours(float(before.sum()))} before it begins and {hours(float(after.sum()))} after "
+            "the last submission in it. They count in totals, not in utilization; most of them are "
+            f"of {plural(n, 'job')}."
         )
     return judged(
         f"lost_{unit}_hours",

@@ -99,7 +99,8 @@ def test_cancelled_hours_and_hours_outside_the_window_are_named():
         "8.3 % of the processor-hours ended without a result: 100 of 1,200 (100 failed). " in effect
     )
     assert "With 100 cancelled: 200 processor-hours (17 %)." in effect
-    assert "83 % of all processor-hours lie outside the log's window, which is estimated;" in effect
+    assert "83 % of all processor-hours lie outside the log's window: 0 before it" in effect
+    assert "and 1,001 after the last submission in it. They count in totals, not in" in effect
     assert effect.endswith("most of them are of 1 job.")
 
 

@@ -24,6 +24,8 @@ def test_jobs_outside_the_window_are_counted_and_dated():
     trace = Trace.from_columns(log, header=Header(("; Window: 100 500",)))
     rows = facts(trace)
     assert rows["complete from"] == "second 100 to second 500 (6 min 40 s; stated in the header)"
+    imported = replace(trace, header=trace.header.appended(("Conversion", "workloadkit 0.2.0")))
+    assert dict(overview.lead(imported))["Window"].endswith("found at the import)")
     assert rows["submitted earlier"] == "2 jobs, up to 1 min 40 s before"
     assert rows["submitted later"] == "2 jobs, up to 5 min after"
     assert rows["ended later"] == "3 jobs"  # of those that it had seen

@@ -765,7 +765,7 @@ def test_hours_before_the_window_are_those_until_it_opens():
     """A job on 10 processors from 2 h before the midnight at which the window opens."""
     before = {"JobID": "6", "Submit": "2024-04-30T20:00:00", "Start": "2024-04-30T22:00:00"}
     before |= {"End": "2024-05-01T09:00:00", "ElapsedRaw": "39600", "AllocCPUS": "10"}
-    kind = "began before the export (sacct -S): 20 processor-hours before it count in totals only"
+    kind = "began before the export (sacct -S): 20 processor-hours of them lie before it"
     assert noted(read_rows(before, {}))[kind] == 1
 
 

@@ -33,6 +33,20 @@ SHARED = "Options of every command"
 #: The group of commands that the help of the program shows as lines at its end.
 MORE = "More help"
 
+#: Names of options elsewhere, without hyphens, by ours.
+_ELSEWHERE = {
+    "tz": ("timezone", "zone"),
+    "procs": ("processors", "cores", "cpus", "size"),
+    "scheduler": ("policy", "algorithm"),
+    "seed": ("rng", "randomstate", "random"),
+    "runs": ("replications", "repetitions", "samples"),
+    "workers": ("jobs", "processes", "threads"),
+    "from": ("format", "input", "informat"),
+    "output": ("out", "file", "outfile"),
+    "load": ("factor", "usersfactor", "scale"),
+    "where": ("filter", "select", "query"),
+}
+
 _LONGEST_REASON = 300  # characters
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]  # typer itself does not name it
 
@@ -303,11 +317,21 @@ def _refusal(error: Any) -> typer.Exit:
     if type(error).__name__ == "NoArgsIsHelpError":  # of click, or of typer's copy of it
         typer.echo(error.ctx.get_help(), err=True)
         return typer.Exit(2)
-    text = re.sub("^Invalid value for '(.*?)'", r"\1", error.format_message()).rstrip(".")
+    meant = _meant(error)
+    text = error.message if meant else error.format_message()
+    text = re.sub("^Invalid value for '(.*?)'", r"\1", text).rstrip(".")
     text = one_line(text[:1].lower() + text[1:], most=_LONGEST_REASON)
     command = f"; see {error.ctx.command_path} -h" if error.ctx else ""
-    write_message(f"error: {text}{command}")
+    write_message(f"error: {text}{meant}{command}")
     return typer.Exit(2)
+
+
+def _meant(error: Any) -> str:
+    """Return in brackets the option that others call by the unknown name; empty without one."""
+    name = getattr(error, "option_name", "").strip("-").replace("-", "")
+    option = next((f"--{ours}" for ours, others in _ELSEWHERE.items() if name in others), "")
+    known = option and option in error.ctx.command.make_parser(error.ctx)._long_opt
+    return f" (did you mean {option}?)" if known else ""
 
 
 def in_options(error: WorkloadError, command: Any) -> str:

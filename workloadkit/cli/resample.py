@@ -230,9 +230,12 @@ def _report_made(
     plan = resampling.plan
     long_term = sum(rate.long_term for rate in plan.rates)
     others = sum(rate.present + rate.arrivals * (plan.n_weeks - 1) for rate in plan.rates)
+    recorded = sum(size["users"] for size in sources)
+    times = f", {(long_term + others) / recorded:.3g} times those of the source" if recorded else ""
     note(
         f"users expected: {count(long_term + others)} ({count(long_term)} long-term, "
-        f"{count(others)} temporary); temporary users near the ends of the log are not drawn"
+        f"{count(others)} temporary){times}; temporary users near the ends of the log, whom it may "
+        "cut off, are not drawn"
     )
 
 
@@ -244,15 +247,21 @@ def _standard_error(values: list[float]) -> float:
 
 
 def _advice(resampling: "Resampling", ratio: float, error: float) -> list[str]:
-    """Say which users factor gives as many times the offered load, if this one misses it."""
+    """Say which factor of the users gives as many times the offered load."""
     chosen, factor = resampling.settings, resampling.settings.load
     others = (chosen.long_term_users, chosen.temporary_users, chosen.arrivals, chosen.procs)
     by_factor = len(resampling.pools.logs) == 1 and others == (None,) * len(others)
-    if not by_factor or chosen.weights or chosen.rare or not abs(ratio - factor) > 2 * error:
+    if not by_factor or chosen.weights or chosen.rare or not error == error:
+        return []
+    each = "simulate --offered-load X sets that of each log"
+    if abs(ratio - factor) > 2 * error:
+        better = f"--load {factor**2 / ratio:.3g}"
+        return [f"for {factor:g} times the offered load of the source: {better}; {each}"]
+    if factor == 1:
         return []
     return [
-        f"for {factor:g} times the offered load of the source: --load {factor**2 / ratio:.3g}; "
-        "simulate --offered-load X sets that of each log"
+        f"the offered load is {factor:g} times that of the source within two standard errors, so "
+        f"no other factor is better; {each}"
     ]
 
 

@@ -126,8 +126,8 @@ class _Drawn(Settings):
     load: Annotated[
         float,
         Setting(
-            help="Factor of the number of users, not an offered load: 1.2 is 20 % more. Its limit "
-            "is the pool of temporary users.",
+            help="Factor of the number of users, not an offered load: 1.2 is 20 % more. A log of "
+            "n weeks allows at most n.",
             more="On average also the factor of the load, counted in `unit`. All long-term users "
             "are taken once before any is taken twice; replicas of a user begin far apart in the "
             "user's activity.",

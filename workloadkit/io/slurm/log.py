@@ -88,7 +88,7 @@ def _note_cut(table: pd.DataFrame, cut: NDArray[np.object_], records: Records) -
 
     outside = hours(np.minimum(before, run), whole)
     for kind, which in (
-        (f"began before the export (sacct -S): {outside} before it count in totals only", whole),
+        (f"began before the export (sacct -S): {outside} of them lie before it", whole),
         (f"cut at an end of the export (sacct -T): {hours(run, moved)} in it count", moved),
     ):
         records.note_where(kind, which, table["place"].to_numpy())
