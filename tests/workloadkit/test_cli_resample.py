@@ -49,7 +49,7 @@ def test_the_new_log_goes_to_stdout(run, log, tmp_path):
     assert first == "jobs 45, users 3, seed 3"
     assert head.split() == ["source", "made", "range", "ratio", "std.", "error"]
     assert [line.split()[:3] for line in sizes] == [["jobs", "44", "45"], ["users", "3", "3"]]
-    assert expected.startswith("users expected: 3 (1 long-term, 2 temporary), 1 times those")
+    assert expected.startswith("users expected: 3 (1 long-term, 2 temporary), 1.01 times those")
 
 
 def test_many_logs_have_a_standard_error_and_advice_on_the_load(run, tmp_path):
