@@ -145,8 +145,9 @@ def simulations() -> Iterator[tuple[str, Any]]:
         yield play(log, policy, passes="event")
         for overrun in ("kill", "late"):
             yield play(log, policy, overrun=overrun)
+    many = sample.take(np.arange(2000))  # enough for the trees of long queues
     for policy in crowd:
-        yield play(log, policy, offered_load=3)
+        yield play(many, policy, scale_arrivals=0.01)
     for predictor in wk.predictors.known():
         yield play(log, "easy", predictor=predictor)
     for users in wk.users.known():

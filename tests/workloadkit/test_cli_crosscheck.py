@@ -30,6 +30,7 @@ def test_theory_next_to_simulation_within_80_columns():
         r"exact, .*; (no warm-up|warm-up, the first \d+ jobs of a run,) is left out", lines[3]
     )
     assert lines[-1] == "theory and simulation agree in all of 7 measures"
+    assert lines[-2].startswith("allowed: 4 standard errors (with 3 runs ±")
     assert all(len(line) <= 80 for line in lines)
     assert [line.split()[0] for line in lines[7:14]] == [
         *("X", "R", "Q", "U", "R_p50", "R_p90", "R_p99"),

@@ -531,6 +531,21 @@ def test_users_who_make_up_their_jobs_need_no_log(run):
     assert out.splitlines()[0] == f"simulation under fcfs, users {users}, 1 processor"
 
 
+def test_responses_of_open_and_closed_jobs_are_shown_with_four_digits_and_more(run):
+    users = "mixed:rate=0.3,users=2,think=1,run=1,jobs=200"
+    _, out, _ = run("--users", users, "--seed", 1)
+    jobs = wk.simulate(scheduler="easy", users=users, rng=1).jobs
+    means = jobs.groupby("kind")["response"].mean()
+    for what, mean in (
+        ("response, open jobs", means[0]),
+        ("response, closed jobs", means[1]),
+        ("mean response", jobs["response"].mean()),
+    ):
+        (line,) = (line.split() for line in out.splitlines() if line.strip().startswith(what))
+        assert float(line[-2]) == pytest.approx(mean, rel=5e-4)
+        assert line[-1] == "s"
+
+
 def test_users_who_make_up_their_jobs_are_not_drawn_from_a_log(run):
     code, out, err = run("--users", "poisson:rate=1", "--resampled")
     assert (code, out) == (2, "")

@@ -36,6 +36,13 @@ def test_the_summary_is_of_the_logs(schedules):
     )
 
 
+def test_simulated_logs_that_saturate_are_counted_by_scheduler():
+    log = wk.load_sample()
+    made = [wk.simulate(log, x, scale_arrivals=0.5, rng=1).trace() for x in ("fcfs", "easy")]
+    with pytest.warns(wk.WorkloadWarning, match="2 of 2 simulations saturate; .* 1 under fcfs, 1"):
+        wk.metrics_of_logs(made)
+
+
 def test_one_log_has_no_interval(schedules):
     summary = wk.metrics_of_logs([schedules[0].trace()]).summary.set_index("metric")
     assert summary.loc["utilization", ["low", "high", "sd"]].isna().all()

@@ -6,6 +6,7 @@ makes it, see `compiler`.
 """
 
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -43,13 +44,40 @@ def lacks_compiler() -> bool:
     except (ImportError, AttributeError) as problem:
         what = "kernels are not compiled, and all runs in slow plain Python"
         if prebuilt.library():
-            what = "this is not among the kernels of the package, and runs in slow plain Python"
+            what = f"{_sought[0]}: not among the kernels of the package, runs in slow plain Python"
         mend = ""
         if isinstance(problem, ImportError):
             mend = "; `pip install 'workloadkit[compiler]'` mends this"
         warnings.warn(f"{what}: {problem}{mend}", WorkloadWarning, stacklevel=2)
         return True
     return False
+
+
+_sought = ["this"]  # the kernel that was last looked for and not found, in words
+_PART = re.compile(r"workloadkit\.simulation\.(policies|users|predictors)\.(\w+)")
+
+
+def _in_words(function: Callable[..., Any], arguments: Any) -> str:
+    """Return the parts of the simulation that a kernel plays; else the name of its function.
+
+    Examples
+    --------
+    >>> from workloadkit._kernels.statistics import shuffled_within
+    >>> _in_words(shuffled_within, ())
+    'statistics.shuffled_within'
+    """
+    found = [function.__module__, *_modules_of(arguments)]
+    parts = [match.groups() for module in found if (match := _PART.match(module))]
+    words = {"policies": "scheduler", "users": "users", "predictors": "predictor"}
+    named = dict.fromkeys(f"{words[kind]} {part.replace('_', '-')}" for kind, part in parts)
+    return ", ".join(named) or f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+
+
+def _modules_of(value: Any) -> Iterator[str]:
+    if isinstance(value, tuple):
+        yield type(value).__module__
+        for each in value:
+            yield from _modules_of(each)
 
 
 def interpreted() -> bool:
@@ -187,6 +215,7 @@ def _code_of(
 
 
 def _made(how: str, *what: Any) -> object_code.Code:
+    _sought[:] = [_in_words(what[0], what[-1])]
     if _loads_only.get() or lacks_compiler():
         raise NotLoadedError
     notify(COMPILING)

@@ -205,6 +205,10 @@ def _show(found: "CrossCheck | CrossCheckOfAll") -> None:
     judged = int(found.table["holds"].notna().sum())
     failed, others = len(found.failed), len(found.table) - judged
     if judged:
+        from workloadkit.analysis.queue_models.cross_check.estimates import allowance
+
+        most = f"with {runs} ±{allowance(made['runs']):.3g} of z"
+        typer.echo(f"allowed: 4 standard errors ({most}), and a stated error")
         verdict = f"differ in {failed:,}" if failed else "agree in all"
         typer.echo(f"theory and simulation {verdict} of {plural(judged, 'measure')}")
     if others:

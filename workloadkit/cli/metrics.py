@@ -61,6 +61,10 @@ def metrics(
     and simulate wrote, unless the table or the JSON goes to stdout. Each folder is a sample of its
     own, and so are the logs of each scheduler, if they record it. Samples are compared with the
     first one by the differences of logs with the same name.
+
+    Utilization and throughput (jobs that end) are of the time from the first to the last
+    submission, the makespan lasts until the last end: a scheduler may have more throughput and a
+    longer makespan.
     """
     from workloadkit.experiments.intervals import metrics_of_logs
 

@@ -251,7 +251,7 @@ def _advice(resampling: "Resampling", ratio: float, error: float) -> list[str]:
     chosen, factor = resampling.settings, resampling.settings.load
     others = (chosen.long_term_users, chosen.temporary_users, chosen.arrivals, chosen.procs)
     by_factor = len(resampling.pools.logs) == 1 and others == (None,) * len(others)
-    if not by_factor or chosen.weights or chosen.rare or not error == error:
+    if not by_factor or chosen.weights or chosen.rare or error != error:
         return []
     each = "simulate --offered-load X sets that of each log"
     if abs(ratio - factor) > 2 * error:

@@ -331,8 +331,9 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         **_served(values | of_tail, unit),
     }
     if schedule.promised is not None:
-        written["mean promise error"] = duration(values["mean_promise_error"])
-        written["later than promised"] = share(values["late_share"])
+        late = values["mean_lateness"]
+        written["earlier than promised"] = f"mean {duration(values['mean_promise_error'] - late)}"
+        written["later than promised"] = f"{share(values['late_share'])}, mean {duration(late)}"
     if "interrupted" in values:
         written["interrupted"] = count(values["interrupted"])
         written["lost"] = count(values["lost"])
@@ -382,12 +383,19 @@ def _served(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
         "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
         "tail": duration(values["tail"]),
         "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.short} hours",
-        "mean wait": duration(values["mean_wait"]),
-        "median wait": duration(values["median_wait"]),
-        "mean response": duration(values["mean_response"]),
+        "mean wait": _time(values["mean_wait"]),
+        "median wait": _time(values["median_wait"]),
+        "mean response": _time(values["mean_response"]),
         "mean slowdown": number(values["mean_slowdown"]),
         "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
     }
+
+
+def _time(seconds: float) -> str:
+    """Write a time, as duration does, but one below a minute with one digit more."""
+    from workloadkit.analysis.formats import duration
+
+    return f"{seconds:.4g} s" if 0.1 <= seconds < 59.995 else duration(seconds)
 
 
 def _chosen(schedule: "Schedule") -> str:
@@ -403,8 +411,16 @@ def _productivity(schedule: "Schedule") -> dict[str, str]:
 
     if not schedule.reacting:
         return {}
-    values = schedule.productivity.summary
-    written = {
+    values, written = schedule.productivity.summary, dict[str, str]()
+    if "kind" in schedule.columns:
+        from workloadkit.simulation.users.queueing.customers import CLOSED, OPEN
+
+        kind, jobs = schedule.columns["kind"][schedule.counted], schedule.served
+        response = {name: (jobs.wait + jobs.run)[kind == name] for name in (OPEN, CLOSED)}
+        if response[OPEN].size and response[CLOSED].size:
+            written["response, open jobs"] = f"{response[OPEN].mean():.5g} s"
+            written["response, closed jobs"] = f"{response[CLOSED].mean():.5g} s"
+    written |= {
         "users": count(values["users"]),
         "sessions": count(values["sessions"]),
         "jobs per session": number(values["jobs_per_session"]),

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -307,8 +308,11 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
     """
     import pandas as pd
 
+    from workloadkit.simulation.schedule.saturation import saturation
+
     rows: list[dict[str, Any]] = []
     copied = 0
+    saturated: Counter[str] = Counter()
     for log in logs:
         check_trace(log)
         machine = procs if procs is not None else log.header.procs
@@ -319,7 +323,12 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
         about = {"log": log.name, "identity": log.identity, "scheduler": scheduler_of(log)}
         rows.append({**about, **measured(log, np.flatnonzero(log.ran), machine)})
         made = operations(log.header)
-        copied += "resampled" in made and made[-1] != "simulated"
+        if is_simulated := made[-1:] == ["simulated"]:
+            ran = log.take(np.flatnonzero(log.ran))
+            submit, wait, run = (ran.column(name) for name in ("submit", "wait", "run"))
+            found = saturation(submit, submit + wait, run, ran.used_procs, machine)
+            saturated[about["scheduler"]] += bool(found.saturated)
+        copied += "resampled" in made and not is_simulated
     if not rows:
         raise WorkloadError("there is no log to measure")
     if copied:
@@ -330,4 +339,17 @@ def metrics_of_logs(logs: Iterable[Trace], *, procs: int | None = None) -> LogMe
             WorkloadWarning,
             stacklevel=2,
         )
+    where = {f" under {scheduler}": n for scheduler, n in saturated.items() if n}
+    warn_of_saturation(where, len(rows), stacklevel=3)
     return LogMetrics(pd.DataFrame(rows), copied)
+
+
+def warn_of_saturation(where: Mapping[str, int], n_runs: int, stacklevel: int) -> None:
+    """Warn of saturated simulations, given the numbers of them by load and scheduler."""
+    if where:
+        warnings.warn(
+            f"{sum(where.values()):,} of {plural(n_runs, 'simulation')} saturate; their metrics "
+            f"grow with the length of the run: {', '.join(f'{n}{x}' for x, n in where.items())}",
+            WorkloadWarning,
+            stacklevel=stacklevel + 1,
+        )

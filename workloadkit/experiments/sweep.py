@@ -1,15 +1,14 @@
 """Sweeps: schedulers at several loads, with several runs each."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloadkit.errors import WorkloadWarning, plural
 from workloadkit.experiments.experiment import Experiment, Schedulers
+from workloadkit.experiments.intervals import warn_of_saturation
 from workloadkit.experiments.measuring import identities, named_metrics
 from workloadkit.experiments.results import Results
 from workloadkit.provenance import plain, provenance
@@ -238,17 +237,9 @@ def _warn_of_saturation(found: SweepResults) -> None:
     """Warn of saturated runs, with their loads."""
     runs = found.runs
     saturated = runs[runs["saturated"] == True]  # noqa: E712  # excludes None
-    if len(saturated):
-        counts = saturated.groupby(["load", "scheduler"], sort=False).size()
-        where = (
-            f"{n} at {found.load_title} {load:g} under {name}" for (load, name), n in counts.items()
-        )
-        warnings.warn(
-            f"{len(saturated):,} of {plural(len(runs), 'simulation')} saturate; their metrics grow "
-            f"with the length of the run: {', '.join(where)}",
-            WorkloadWarning,
-            stacklevel=3,
-        )
+    counts = saturated.groupby(["load", "scheduler"], sort=False).size()
+    where = {f" at {found.load_title} {x:g} under {name}": n for (x, name), n in counts.items()}
+    warn_of_saturation(where, len(runs), stacklevel=3)
 
 
 def _any_draws(named: Mapping[str, str | Policy | Scheduler]) -> bool:
