@@ -63,7 +63,7 @@ def _in_words(function: Callable[..., Any], arguments: Any) -> str:
     Examples
     --------
     >>> from workloadkit._kernels.statistics import shuffled_within
-    >>> _in_words(shuffled_within, ())
+    >>> _in_words(in_python(shuffled_within), ())
     'statistics.shuffled_within'
     """
     found = [function.__module__, *_modules_of(arguments)]
