@@ -10,6 +10,7 @@ reserved have all their free cores to spare.
 
 import sys
 
+from workloadkit._kernels.bits import count_ones, place_of_lowest
 from workloadkit._kernels.compile import bare, inline
 from workloadkit.simulation.compiled.parts import register_functions
 from workloadkit.simulation.machine.core_nodes import CoreNodes
@@ -37,7 +38,7 @@ from workloadkit.simulation.machine.nodes_ledger import (
     places_matter,
     record_run,
 )
-from workloadkit.simulation.machine.words import WORD, WORD_BITS, clear, count_ones, place_of_lowest
+from workloadkit.simulation.machine.words import WORD, WORD_BITS, clear
 
 __all__ = [
     "changes_ahead",
