@@ -77,6 +77,8 @@ from .io.tables import mapping_names as mapping_names
 from .io.tables import read_table as read_table
 from .io.wkt import read_wkt as read_wkt
 from .io.wkt import write_wkt as write_wkt
+from .io.wkt.opened import OpenLog as OpenLog
+from .io.wkt.opened import open_log as open_log
 from .machine.description import MachineDescription as MachineDescription
 from .machine.description import NodeType as NodeType
 from .machine.description import Partition as Partition
@@ -105,6 +107,7 @@ from .simulation.check import check_schedule as check_schedule
 from .simulation.check.violations import violations as violations
 from .simulation.explained import ExplainedSchedule as ExplainedSchedule
 from .simulation.explained import explain_schedule as explain_schedule
+from .simulation.in_chunks import ScheduleInChunks as ScheduleInChunks
 from .simulation.queue_state import QueueState as QueueState
 from .simulation.queue_state import read_state as read_state
 from .simulation.queue_state import state_at as state_at

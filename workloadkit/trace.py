@@ -48,7 +48,8 @@ class Columns(dict[str, NDArray]):
 
 
 @cache  # shared: a trace is never changed in place
-def _no_jobs() -> Any:
+def no_jobs() -> Any:
+    """Return the columns of no jobs."""
     return Columns({f.name: np.empty(0, f.dtype) for f in FIELDS})
 
 
@@ -110,7 +111,7 @@ class Trace(Displayed):
 
     jobs: "pd.DataFrame"
     header: Header = field(default_factory=Header)
-    bursts: "pd.DataFrame" = field(default_factory=_no_jobs)
+    bursts: "pd.DataFrame" = field(default_factory=no_jobs)
     utility: "pd.DataFrame" = field(default_factory=_no_utility)
     name: str = "trace"
     digest: str = ""
@@ -613,7 +614,7 @@ class Trace(Displayed):
         changes = (*self.changes, f"other values of {' and '.join(new)}{without}")
         if self.n_bursts and not new.keys().isdisjoint({"submit", "wait", "run"}):
             kept = new.keys().isdisjoint({"wait", "run"})
-            tables["bursts"] = _submitted_with(tables) if kept else _no_jobs()
+            tables["bursts"] = _submitted_with(tables) if kept else no_jobs()
         dropped = (*self.dropped, *untrue)
         return self.replaced(**tables, sidecar=sidecar, changes=changes, dropped=dropped)
 

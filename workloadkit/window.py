@@ -92,24 +92,62 @@ def window_of(
     >>> window_of(submit, np.append([80_000, 90_000], submit[2:] + 30))
     Window(begin=80000.0, until=399980.0, is_stated=False)
     """
-    submit, end = (np.asarray(times, dtype=np.float64) for times in (submit, end))
-    if not submit.size:
-        return Window(np.nan, np.nan)
-    first, last = float(submit.min()), float(submit.max())
-    if stated is not None:
-        window = Window(*stated, is_stated=True)
-        if window.length > _LONGEST:
-            window = Window(max(stated[0], first), min(stated[1], last), is_stated=True)
-        if window.contains(submit).any():
+    found = Extent(stated, opened)
+    found.add(np.asarray(submit, dtype=np.float64), np.asarray(end, dtype=np.float64))
+    return found.window
+
+
+class Extent:
+    """What the window of a log depends on, from its jobs, perhaps in chunks.
+
+    Parameters
+    ----------
+    stated : (float, float), optional
+        Begin and end as the log states them. [s]
+    opened : float, optional
+        Begin of the export, if known. [s]
+    """
+
+    def __init__(
+        self, stated: tuple[float, float] | None = None, opened: float | None = None
+    ) -> None:
+        self.stated, self._is_opened = stated, opened is not None
+        self._first, self._last, self._n_jobs = np.inf, -np.inf, 0
+        self._opened = np.inf if opened is None else opened
+        self._has_stated = False  # whether a job is submitted in the stated window
+        self._early = np.empty(0)  # submissions before the log is opened
+
+    def add(self, submit: NDArray[np.float64], end: NDArray[np.float64]) -> None:
+        """Add submissions, none before those of earlier calls, and ends of jobs that ran. [s]."""
+        if not submit.size:
+            return
+        self._n_jobs += submit.size
+        self._first = min(self._first, float(submit.min()))
+        self._last = max(self._last, float(submit.max()))
+        if not self._is_opened:
+            self._opened = min(self._opened, float(end.min(initial=np.inf)))
+        if self.stated is not None:
+            self._has_stated |= bool(Window(*self.stated).contains(submit).any())
+        early = np.append(self._early, submit[submit < self._opened])
+        self._early = early[early < self._opened]
+
+    @property
+    def window(self) -> Window:
+        """The window, see `window_of`."""
+        first, last, stated, opened = self._first, self._last, self.stated, self._opened
+        if not self._n_jobs:
+            return Window(np.nan, np.nan)
+        if stated is not None and self._has_stated:
+            window = Window(*stated, is_stated=True)
+            if window.length > _LONGEST:
+                return Window(max(stated[0], first), min(stated[1], last), is_stated=True)
             return window
-    least_share = 0.0 if opened is not None else _LEAST_SHARE
-    if opened is None:
-        opened = float(end.min(initial=np.inf))
-    before, after = opened - first, last - opened
-    n_before = int((submit < opened).sum())
-    n_after = submit.size - n_before
-    if n_after < _FEWEST_JOBS or min(before, after) <= 0 or before < least_share * after:
-        return Window(first, last)
-    expected = n_after * before / after
-    is_incomplete = n_before < expected - _DEVIATIONS * expected**0.5
-    return Window(opened if is_incomplete else first, last)
+        least_share = 0.0 if self._is_opened else _LEAST_SHARE
+        before, after = opened - first, last - opened
+        n_before = self._early.size
+        n_after = self._n_jobs - n_before
+        if n_after < _FEWEST_JOBS or min(before, after) <= 0 or before < least_share * after:
+            return Window(first, last)
+        expected = n_after * before / after
+        is_incomplete = n_before < expected - _DEVIATIONS * expected**0.5
+        return Window(opened if is_incomplete else first, last)

@@ -425,10 +425,14 @@ def report_dropped(name: str, dropped: Iterable[str]) -> None:
 
 def recorded(log: "Trace") -> "Trace":
     """Return a log whose header records the defaults that come from a configuration file."""
-    if not configured():
-        return log
-    made = ("Note", f"defaults from a configuration file: {as_words(configured())}")
-    return replace(log, header=log.header.appended(made))
+    note = defaults_noted()
+    return replace(log, header=log.header.appended(("Note", note))) if note else log
+
+
+def defaults_noted() -> str:
+    """Return the note of the defaults that come from a configuration file; empty for none."""
+    given = configured()
+    return f"defaults from a configuration file: {as_words(given)}" if given else ""
 
 
 def report_written(output: Path, companions: Iterable[Path], summary: str = "") -> None:

@@ -1,7 +1,6 @@
 """`workloadkit simulate`: a scheduler and the users it serves."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +26,13 @@ from workloadkit.cli.common import (
     write_log,
 )
 from workloadkit.cli.common import duration as seconds_of
+from workloadkit.cli.in_chunks import (
+    MemoryOption,
+    opened_in_chunks,
+    refuse_in_chunks,
+    served,
+    simulate_opened,
+)
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress, watched, write_message
 from workloadkit.errors import ParameterError
@@ -37,7 +43,6 @@ if TYPE_CHECKING:
     from workloadkit.simulation import Schedule
     from workloadkit.simulation.queue_state import QueueState
     from workloadkit.trace import Trace
-    from workloadkit.units import UnitWords
 
 EXAMPLES = """
 workloadkit simulate log.swf.gz -o easy.swf.gz --json easy.json
@@ -143,6 +148,7 @@ def simulate(
             help="Write the jobs that run and wait at the first event from TIME on, for --state.",
         ),
     ] = None,
+    max_memory: MemoryOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users it serves.
@@ -175,6 +181,13 @@ def simulate(
             "--resampled", **{"--weeks": weeks, "--load": factor, "--no-pause": no_pause}
         )
     _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare, explain=explain is not None)
+    if (opened := opened_in_chunks(trace, max_memory)) is not None:
+        needing: dict[str, object] = {"--gantt": gantt, "--queue": queue, "--explain": explain}
+        needing |= {"--allocations": allocations, "--save-state": save_state}
+        needing |= {"--resampled": resampled, "--skip-rare": skip_rare}
+        refuse_in_chunks(opened, needing)
+        simulate_opened(opened, policy, behaviour, settings, output, json)
+        return
     load_factor = 1.0 if factor is None else factor
     alone = settings.state is not None and trace is None
     log = None if alone or who == "synthetic" else load(trace, strict=strict)
@@ -328,7 +341,7 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         "left out": count(values["left_out"]),
         "killed": count(values["killed"]),
         **({"cancelled": count(values["cancelled"])} if "cancelled" in values else {}),
-        **_served(values | of_tail, unit),
+        **served(values | of_tail, unit),
     }
     if schedule.promised is not None:
         late = values["mean_lateness"]
@@ -367,35 +380,10 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     recorded = {}
     if schedule.recorded:
         recorded = {"": "as recorded", "jobs": count(schedule.recorded["jobs"])}
-        recorded |= _served(schedule.recorded, unit)
+        recorded |= served(schedule.recorded, unit)
         written = {"": "simulated"} | written
     for label, value in written.items():
         typer.echo(f"  {label:<22}{value:>20}  {recorded.get(label, ''):>18}".rstrip())
-
-
-def _served(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
-    """Write how jobs were served."""
-    from workloadkit.analysis.formats import duration, number, share
-
-    return {
-        "makespan": duration(values["makespan"]),
-        "utilization": share(values["utilization"]),
-        "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
-        "tail": duration(values["tail"]),
-        "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.short} hours",
-        "mean wait": _time(values["mean_wait"]),
-        "median wait": _time(values["median_wait"]),
-        "mean response": _time(values["mean_response"]),
-        "mean slowdown": number(values["mean_slowdown"]),
-        "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
-    }
-
-
-def _time(seconds: float) -> str:
-    """Write a time, as duration does, but one below a minute with one digit more."""
-    from workloadkit.analysis.formats import duration
-
-    return f"{seconds:.4g} s" if 0.1 <= seconds < 59.995 else duration(seconds)
 
 
 def _chosen(schedule: "Schedule") -> str:

@@ -101,7 +101,7 @@ def text_chunks(
         expands to hundreds of times its size.
     """
     path = source_path(source)
-    with _naming(path), ExitStack() as stack:
+    with naming_errors(path), ExitStack() as stack:
         chunks = decompressed(_opened(source, path, stack), size)
         if binary:
             yield from chunks
@@ -190,7 +190,7 @@ def exists(path: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming_errors(path: str) -> Iterator[None]:
     """Raise errors of reading as errors of the file."""
     try:
         yield

@@ -67,7 +67,7 @@ def remove_stale(companion: Companion, path: str | os.PathLike[str]) -> None:
         outcome = f"removed: {companion.what} of the log that was replaced"
     else:
         outcome = f"not changed: it is not {companion.what} of a log"
-    warn(f"{file}: {outcome}", WorkloadWarning, stacklevel=3)
+    warn(f"{file}: {outcome}", WorkloadWarning, stacklevel=4)
 
 
 def _is_ours(companion: Companion, file: Path) -> bool:

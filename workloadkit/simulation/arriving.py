@@ -4,26 +4,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workloadkit.distinct import distinct
 from workloadkit.settings import Simulate
-from workloadkit.simulation.engines import plain_simulation, predicted
+from workloadkit.simulation.engines import Cut, cut_compiled, cut_plain
 from workloadkit.simulation.machine.hardware import GroupMachine, is_described, is_reservable
 from workloadkit.simulation.patience import play_soonest
-from workloadkit.simulation.plain.begun import remember
-from workloadkit.simulation.policies.policy import compiled_form
 from workloadkit.simulation.selection import SimulationParts
-from workloadkit.simulation.supports import Memories, memory_of
+from workloadkit.simulation.supports import memory_of
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Workload, that_wait
 from workloadkit.trace import Trace
-
-if TYPE_CHECKING:
-    from workloadkit.simulation.policies.compiled import CompiledPolicy
 
 
 def arriving(parts: SimulationParts) -> tuple[Trace, Trace, Workload]:
@@ -60,11 +54,11 @@ def served(
             from workloadkit.simulation.continuing import recalled
 
             jobs, memory = recalled(parts, settings.state, group, jobs)
-            rules = replace(rules, memory=memory, begin=_second_of(jobs, rules.begin))
+            rules = replace(rules, memory=memory, begin=second_of(jobs, rules.begin))
         yield group, replace(parts, policy=policy, rules=rules), jobs
 
 
-def _second_of(workload: Workload, time: float) -> float:
+def second_of(workload: Workload, time: float) -> float:
     """Return a time as jobs have them: whole where theirs are, or starts would be of two types."""
     return time if workload.submit.dtype.kind == "f" else math.ceil(time)
 
@@ -75,15 +69,22 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
     The jobs of a log are simulated again, until then. See `QueueState.memory`.
     """
     _, trace, workload = arriving(parts)
-    until = _second_of(workload, time)
+    until = second_of(workload, time)
+    return cut_at(parts, settings, trace, that_wait(workload), until)[1]
+
+
+def cut_at(
+    parts: SimulationParts, settings: Simulate, trace: Trace, workload: Workload, until: Any
+) -> tuple[list[tuple[GroupMachine, Cut]], dict[str, Any]]:
+    """Run the jobs of a log on all machines up to a time; return what is remembered then, too."""
     found = [
-        (group, *_cut(its, settings, jobs, until))
-        for group, its, jobs in served(parts, settings, trace, that_wait(workload))
+        (group, _cut(its, settings, jobs, until))
+        for group, its, jobs in served(parts, settings, trace, workload)
     ]
-    every = np.sort(np.concatenate([group.jobs[there] for group, there, _ in found]))
+    every = np.sort(np.concatenate([group.jobs[cut.there] for group, cut in found]))
     machines = {}
-    for group, there, memory in found:
-        place = np.searchsorted(every, group.jobs[there]).tolist()
+    for group, cut in found:
+        place, memory = np.searchsorted(every, group.jobs[cut.there]).tolist(), cut.memories
         if memory_of(parts.policy) is None:
             memory = memory._replace(scheduler={})
         names = parts.names_on(group.hardware)
@@ -93,7 +94,7 @@ def remembered(parts: SimulationParts, settings: Simulate, time: float) -> dict[
             if (held := getattr(memory, part)) is not None
         }
     past = max(its["scheduler"]["values"].get("past", 0) for its in machines.values())
-    return {"past": past, "settings": parts.settings_in_states, "machines": machines}
+    return found, {"past": past, "settings": parts.settings_in_states, "machines": machines}
 
 
 def _saved(memory: Mapping[str, Any], place: Any, size: int, **of: Any) -> dict[str, Any]:
@@ -123,30 +124,17 @@ def can_be_cut(parts: SimulationParts) -> bool:
     return all(each.kept for each in found) and (bool(found) or rules.passes == "event")
 
 
-def _cut(
-    parts: SimulationParts, settings: Simulate, workload: Workload, until: Any
-) -> tuple[NDArray[np.int64], Memories]:
-    """Return the jobs that run or wait before a time, and what is remembered then."""
-    plain = partial(_in_python, parts, settings, workload, until)
+def _cut(parts: SimulationParts, settings: Simulate, workload: Workload, until: Any) -> Cut:
+    """Run the jobs of a workload on one machine up to a time."""
+    policy: Any = parts.policy
+    plain = partial(_cut_plain, parts, workload, until)
     if parts.engine == "python" or parts.follows_log:  # which has no state in the other engine
         return plain()
-    compiled = partial(_compiled, parts, workload, until)
+    compiled = partial(cut_compiled, policy, parts.name, workload, parts.rules, until)
     return play_soonest(compiled, plain, workload.submit.size, settings.engine)
 
 
-def _in_python(
-    parts: SimulationParts, settings: Simulate, workload: Workload, until: Any
-) -> tuple[NDArray[np.int64], Memories]:
+def _cut_plain(parts: SimulationParts, workload: Workload, until: Any) -> Cut:
     rules = parts.rules
     users = parts.behaviour.plain(workload, rules.begin, rules.memory)
-    simulation = plain_simulation(parts.policy, parts.name, rules, users, settings.utility_at)
-    simulation.go(until)
-    return remember(simulation)
-
-
-def _compiled(
-    parts: SimulationParts, workload: Workload, until: Any
-) -> tuple[NDArray[np.int64], Memories]:
-    policy: Any = parts.policy
-    how: CompiledPolicy = compiled_form(policy, *predicted(workload, parts.rules))
-    return how.remembered(until)
+    return cut_plain(parts.policy, parts.name, rules, users, workload, until)

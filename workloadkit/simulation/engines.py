@@ -1,7 +1,7 @@
 """Run a policy and its users in one of the two engines."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -18,6 +18,7 @@ from workloadkit.simulation.machine.hardware import is_reservable
 from workloadkit.simulation.machine.plain import Run
 from workloadkit.simulation.machine.pools import OnePool
 from workloadkit.simulation.policies.policy import Outcome, Policy, compiled_form, plain_form
+from workloadkit.simulation.supports import Memories
 from workloadkit.simulation.users import SimulatedUsers
 from workloadkit.simulation.workload import (
     CancelledJobs,
@@ -28,9 +29,11 @@ from workloadkit.simulation.workload import (
 )
 
 if TYPE_CHECKING:
+    from workloadkit.simulation.compiled.state import State
     from workloadkit.simulation.machine.hardware import GroupMachine
     from workloadkit.simulation.machine.outages import Runs
     from workloadkit.simulation.plain.simulation import Simulation
+    from workloadkit.simulation.policies.compiled import CompiledPolicy
 
 
 class EngineResult(NamedTuple):
@@ -59,6 +62,24 @@ class EngineResult(NamedTuple):
     cancelled: CancelledJobs | None = None
 
 
+class Cut(NamedTuple):
+    """A simulation up to a time, without the events of that time.
+
+    Parameters
+    ----------
+    result : callable
+        Returns the `EngineResult`; starts are `never` for jobs that wait.
+    there : ndarray of int64
+        Places of the jobs that run or wait, in the order of arrival.
+    memories : Memories
+        What is remembered of them.
+    """
+
+    result: Callable[[], EngineResult]
+    there: NDArray[np.int64]
+    memories: Memories
+
+
 def play_plain(
     policy: Policy | Scheduler,
     name: str,
@@ -68,18 +89,46 @@ def play_plain(
     utility_at: UtilityAt = "turnaround",
 ) -> tuple[list[Job], Outcome, Sequence[Run]]:
     """Run the plain engine; the jobs come in the order of (submit, job number)."""
-    hardware: Any = rules.hardware or OnePool(rules.machine)
     simulation = plain_simulation(policy, name, rules, users, utility_at)
+    return _outcome_of(simulation, rules, simulation.go())
+
+
+def cut_plain(
+    policy: Policy | Scheduler,
+    name: str,
+    rules: Rules,
+    users: Sequence[User],
+    workload: Workload,
+    until: Any,
+) -> Cut:
+    """Run the jobs of a log in the plain engine up to a time; None for the end."""
+    from workloadkit.simulation.plain.begun import remember
+
+    simulation = plain_simulation(policy, name, rules, users, workload.utility_at)
+    records = simulation.go() if until is None else simulation.go(until)
+
+    def result() -> EngineResult:
+        jobs, outcome, _ = _outcome_of(simulation, rules, records)
+        return EngineResult(with_changes(workload, jobs), outcome)
+
+    return Cut(result, *remember(simulation))
+
+
+def _outcome_of(
+    simulation: "Simulation", rules: Rules, jobs: list[Job]
+) -> tuple[list[Job], Outcome, Sequence[Run]]:
+    """Return the jobs of a simulation in their order, and the outcome."""
+    hardware: Any = rules.hardware or OnePool(rules.machine)
     machine: Any = simulation.hardware
     scheduler = simulation.scheduler
-    jobs = simulation.go()
     if rules.passes == "instant":
         jobs.sort(key=attrgetter("submit", "number"))
     columns: dict[str, Any] = dict(scheduler.columns([job.view for job in jobs]))
     if hardware.has_outages or rules.holds or any(job.interruptions for job in jobs):
         for column in ("interruptions", "lost", "lost_work"):
             columns[column] = np.array([getattr(job, column) for job in jobs])
-    start = np.array([job.leaves if job.left else job.start for job in jobs])
+    none = never(np.array([job.submit for job in jobs[:1]]).dtype)
+    start = np.array([_start_of(job, none) for job in jobs])
     stored = simulation.hardware.runs
     outcome = Outcome(start, columns, scheduler.history())
     every = jobs
@@ -95,6 +144,12 @@ def play_plain(
     if hasattr(hardware, "runs_inside"):
         runs += hardware.runs_inside(machine.held, every)
     return every, outcome, runs
+
+
+def _start_of(job: Job, none: Any) -> Any:
+    """Return when a job starts or leaves the queue; `none` if it waits."""
+    start = job.leaves if job.left else job.start
+    return none if start is None else start
 
 
 def plain_simulation(
@@ -128,7 +183,24 @@ def play_compiled(policy: Policy, workload: Workload, rules: Rules) -> EngineRes
     how: Any = compiled_form(policy, workload, rules)
     if isinstance(how, Outcome):
         return EngineResult(workload, how)
-    state = how.play(how.new_state())
+    return _result_of(how, how.play(how.new_state()))
+
+
+def cut_compiled(policy: Policy, name: str, workload: Workload, rules: Rules, until: Any) -> Cut:
+    """Run the jobs of a log in the compiled engine up to a time; None for the end."""
+    how: CompiledPolicy = compiled_form(policy, *predicted(workload, rules))
+    state = how.cut(until)
+
+    def result() -> EngineResult:
+        found = _result_of(how, state)
+        return _finished(found, name, rules) if until is None else found
+
+    return Cut(result, *how.remembered(state))
+
+
+def _result_of(how: Any, state: "State") -> EngineResult:
+    """Return the result of a simulation in the compiled engine from its last state."""
+    workload = how.workload
     columns = {**how.columns(state), **how.hardware.columns(state)}
     if state.cancellations is not None:
         columns["left"] = state.cancellations.left

@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.errors import ParameterError, WorkloadWarning, parameter
+from workloadkit.io.wkt.opened import OpenLog
 from workloadkit.provenance import moved_times
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
@@ -46,11 +47,12 @@ from workloadkit.simulation.users import (
     SimulatedUsers,
 )
 from workloadkit.simulation.workload import Workload, shortest_estimate, that_wait
-from workloadkit.simulation.workload.from_log import are_whole
+from workloadkit.simulation.workload.from_log import look_whole
 from workloadkit.trace import Trace, check_trace
 from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
+    from workloadkit.simulation.in_chunks import ScheduleInChunks
     from workloadkit.simulation.users import BatchUser
 
 # Run the selected parts of a simulation, and make a log of the submitted jobs.
@@ -205,7 +207,17 @@ def calibrate(
     return simulate(trace, scheduler, settings=settings).calibration
 
 
-@takes(Simulate)
+@overload
+def simulate(
+    trace: OpenLog,
+    scheduler: str | Policy | Scheduler = "easy",
+    users: str | OpenUsers = "open",
+    settings: Simulate | None = None,
+    **keywords: Any,
+) -> "ScheduleInChunks": ...
+
+
+@overload
 def simulate(
     trace: Trace | None = None,
     scheduler: str | Policy | Scheduler = "easy",
@@ -218,7 +230,23 @@ def simulate(
     | Sequence[User] = "open",
     settings: Simulate | None = None,
     **keywords: Any,
-) -> Schedule:
+) -> Schedule: ...
+
+
+@takes(Simulate)
+def simulate(
+    trace: Trace | OpenLog | None = None,
+    scheduler: str | Policy | Scheduler = "easy",
+    users: str
+    | OpenUsers
+    | type["BatchUser"]
+    | Behaviour
+    | LogBehaviour
+    | Community
+    | Sequence[User] = "open",
+    settings: Simulate | None = None,
+    **keywords: Any,
+) -> "Schedule | ScheduleInChunks":
     """Simulate a scheduler serving the users of a log, or custom users.
 
     A job needs the processors it requested, else those it used. The scheduler plans with the
@@ -228,8 +256,9 @@ def simulate(
 
     Parameters
     ----------
-    trace : Trace, optional
-        The log to simulate; not needed with custom users.
+    trace : Trace or OpenLog, optional
+        The log to simulate; not needed with custom users. Of one that `workloadkit.open_log`
+        returns, a part is in memory at a time; the result is a `ScheduleInChunks`.
     scheduler : str or object, default "easy"
         A name with parameters as on the command line, a policy of `workloadkit.schedulers`, or an
         instance of a subclass of `Scheduler`, which is copied for the simulation.
@@ -258,6 +287,10 @@ def simulate(
     [0, 10, 2]
     """
     asked = Simulate.of(settings, keywords)
+    if isinstance(trace, OpenLog):
+        from workloadkit.simulation.in_chunks import simulate_in_chunks
+
+        return simulate_in_chunks(trace, scheduler, users, asked)
     if asked.state is not None:
         from workloadkit.simulation.continuing import begun_with_state
 
@@ -281,7 +314,7 @@ def report(
     parameters, procs = parts.parameters, parts.rules.machine
     if workload.utilities is not None:
         parameters["utility_at"] = settings.utility_at
-    if shortest_estimate(workload.submit) == 0 and _look_whole(workload):
+    if shortest_estimate(workload.submit) == 0 and look_whole(workload):
         parameters["shortest_estimate"] = 0  # which the log that is written does not show
     promises = {}
     if parts.follows_log:
@@ -314,12 +347,6 @@ def _recorded_promises(trace: Trace, workload: Workload) -> dict[str, NDArray]:
     if not (known and np.array_equal(submit, workload.submit)):
         return {}
     return {PROMISED_START: trace.column(PROMISED_START)[workload.row]}
-
-
-def _look_whole(workload: Workload) -> bool:
-    """Whether all times of the jobs are whole numbers."""
-    estimate = workload.estimate if workload.limit is None else workload.limit
-    return are_whole(workload.submit, workload.run, estimate)
 
 
 def _warn_of_use(workload: Workload, start: NDArray, machine: int) -> int:

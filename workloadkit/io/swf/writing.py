@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -75,24 +75,40 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
     1 0 -1 2.5 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
     """
     check_trace(trace)
-    header = header_text(trace.header)
     check(trace)
-    utilities = pack(trace.table("utility"), trace.n_jobs)
-    bursts = _bursts_behind(trace)
+    return write_parts(path, trace, [trace], trace.n_jobs)
+
+
+def write_parts(
+    path: str | os.PathLike[str], whole: Trace, parts: Iterable[Trace], n_jobs: int
+) -> tuple[Path, ...]:
+    """Write a log that comes in parts, as `write_swf` does.
+
+    Parameters
+    ----------
+    path : str or path
+    whole : Trace
+        With the header and what is written next to the log.
+    parts : iterable of Trace
+        Consecutive jobs.
+    n_jobs : int
+        Number of all jobs.
+    """
+    header = header_text(whole.header)
     digest = hashlib.sha256()
     written: list[Path] = []
 
     def companions() -> None:
         of = digest.hexdigest()
-        if trace.sidecar is not None:
+        if whole.sidecar is not None:
             check_replaceable(SIDECAR, path)
-        if trace.machine is not None:
+        if whole.machine is not None:
             check_replaceable(MACHINE, path)
             written.append(machine_path(path))
-            write_machine(trace.machine, written[0], log=log_name(os.fspath(path)), digest=of)
-        if trace.sidecar is not None:
+            write_machine(whole.machine, written[0], log=log_name(os.fspath(path)), digest=of)
+        if whole.sidecar is not None:
             written.insert(0, sidecar_path(path))
-            write_sidecar(trace, written[0], digest=of)
+            write_sidecar(whole, written[0], digest=of)
 
     with writing(path, companion=companions) as stream:
 
@@ -101,25 +117,34 @@ def write_swf(trace: Trace, path: str | os.PathLike[str]) -> tuple[Path, ...]:
             stream.write(data)
 
         write(header.encode(errors="replace"))
-        columns = {field.name: trace.column(field.name) for field in FIELDS}
-        for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
-            rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
-            part = {name: column[start : rows.stop] for name, column in columns.items()}
-            if trace.n_jobs >= _WRITTEN_FAST_FROM and not (bursts or utilities.time.size):
-                write(_fast_text(part))
-                continue
-            lines = _lines(part)
-            if utilities.time.size:
-                lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
-            for row in bursts.keys() & rows if bursts else ():
-                lines[row - start] += bursts[row]
-            write(("\n".join(lines) + "\n").encode())
+        for part in parts:
+            for text in _texts(part, is_long=n_jobs >= _WRITTEN_FAST_FROM):
+                write(text)
     if Path(path).is_file():  # not standard output, a device or a pipe
-        if trace.sidecar is None:
+        if whole.sidecar is None:
             remove_stale(SIDECAR, path)
-        if trace.machine is None:
+        if whole.machine is None:
             remove_stale(MACHINE, path)
     return tuple(written)
+
+
+def _texts(trace: Trace, *, is_long: bool) -> Iterator[bytes | memoryview]:
+    """Yield the lines of the jobs of a log, some at a time."""
+    utilities = pack(trace.table("utility"), trace.n_jobs)
+    bursts = _bursts_behind(trace)
+    columns = {field.name: trace.column(field.name) for field in FIELDS}
+    for start in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
+        rows = range(start, min(start + _ROWS_AT_A_TIME, trace.n_jobs))
+        part = {name: column[start : rows.stop] for name, column in columns.items()}
+        if is_long and not (bursts or utilities.time.size):
+            yield _fast_text(part)
+            continue
+        lines = _lines(part)
+        if utilities.time.size:
+            lines = list(map(str.__add__, lines, _points(utilities.take(rows))))
+        for row in bursts.keys() & rows if bursts else ():
+            lines[row - start] += bursts[row]
+        yield ("\n".join(lines) + "\n").encode()
 
 
 def header_text(header: Header) -> str:

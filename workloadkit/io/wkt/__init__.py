@@ -3,6 +3,7 @@
 import hashlib
 import struct
 from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloadkit.checkpoints import burst_rows
 from workloadkit.errors import FormatError, WorkloadError
-from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import Source, log_name, source_path, text_chunks
 from workloadkit.io.machine import from_dict
@@ -78,7 +79,7 @@ corrupt
     lines, digest = tuple(note["header"]), note["log_sha256"]
     if not digest or note["seal"] != seal(_rows(data), lines, digest):
         digest = hashlib.sha256(data).hexdigest()
-    jobs = _jobs(path, arrow)
+    jobs = jobs_of(path, arrow)
     if (np.diff(jobs["submit"]) < 0).any():
         raise FormatError(path, "is not in order", field="submit")
     tables: dict[str, Any] = {
@@ -116,6 +117,15 @@ def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
     import pyarrow as pa
 
     parquet = open_parquet(pa.BufferReader(data))
+    note = checked_note(path, parquet, len(data))
+    arrow = rows_of(parquet)
+    if len(set(arrow.column_names)) < len(arrow.column_names):
+        raise FormatError(path, "has two columns of one name")
+    return arrow, note
+
+
+def checked_note(path: str, parquet: Any, n_bytes: int) -> dict[str, Any]:
+    """Return the metadata of this package in an open file of so many bytes."""
     note = note_of(path, parquet.metadata.metadata, "wkt")
     if note is None:
         raise FormatError(path, "is a Parquet file, but not a log that workloadkit has written")
@@ -129,26 +139,29 @@ def _table(path: str, data: bytes) -> tuple[Any, dict[str, Any]]:
     n_jobs = parquet.metadata.num_rows
     if n_jobs == 0:
         raise FormatError(path, "contains no jobs")
-    if n_jobs > _MOST_JOBS_PER_BYTE * len(data):
-        raise FormatError(path, f"claims {n_jobs:,} jobs in {len(data):,} bytes")
-    arrow = rows_of(parquet)
-    if len(set(arrow.column_names)) < len(arrow.column_names):
-        raise FormatError(path, "has two columns of one name")
-    return arrow, note
+    if n_jobs > _MOST_JOBS_PER_BYTE * n_bytes:
+        raise FormatError(path, f"claims {n_jobs:,} jobs in {n_bytes:,} bytes")
+    return note
 
 
 def _rows(data: bytes) -> memoryview:
     """Return what stands before the metadata of a file."""
-    (length,) = struct.unpack("<I", data[-_FOOTER : -_FOOTER + 4])
-    return memoryview(data)[: -_FOOTER - length]
+    return memoryview(data)[: -n_bytes_behind(data)]
 
 
-def _jobs(path: str, arrow: Any) -> Columns:
+def n_bytes_behind(end: bytes) -> int:
+    """Return the length of what stands behind the rows of a file, from its last bytes."""
+    (length,) = struct.unpack("<I", end[-_FOOTER : -_FOOTER + 4])
+    return int(length) + _FOOTER
+
+
+def jobs_of(path: str, arrow: Any, names: Collection[str] = NAMES) -> Columns:
     """Return the job table. Columns of a type share an array: a large one is provided sooner."""
-    n_of = Counter(field.dtype for field in FIELDS)
+    fields = [field for field in FIELDS if field.name in names]
+    n_of = Counter(field.dtype for field in fields)
     room = {kind: iter(np.empty((n, arrow.num_rows), kind)) for kind, n in n_of.items()}
     jobs = Columns()
-    for field in FIELDS:
+    for field in fields:
         jobs[field.name] = column = next(room[field.dtype])
         if field.name in arrow.column_names:
             column[:] = _values(path, field, arrow[field.name])

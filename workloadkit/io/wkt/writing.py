@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workloadkit import __version__
 from workloadkit.checkpoints import burst_rows
-from workloadkit.fields import FIELDS, UNKNOWN, Field
+from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import writing
 from workloadkit.io.machine import as_dict
@@ -60,10 +60,11 @@ REPEATING = (
 
 def seal(rows: bytes | memoryview, header: Sequence[str], digest: str) -> str:
     """Return the digest that connects the rows of a file with its header and origin."""
-    return _sealed(hashlib.sha256(rows), header, digest)
+    return sealed(hashlib.sha256(rows), header, digest)
 
 
-def _sealed(found: Any, header: Sequence[str], digest: str) -> str:
+def sealed(found: Any, header: Sequence[str], digest: str) -> str:
+    """Do the same for rows that are digested already."""
     for text in (*header, digest):
         found.update(b"\n" + text.encode(errors="surrogatepass"))
     return found.hexdigest()
@@ -100,11 +101,58 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
     ...     wk.read_wkt(f"{folder}/site.wkt.parquet").jobs["run"].tolist()
     [2.5, 30.0]
     """
-    import pyarrow as pa
-
     check_trace(trace)
     header_text(trace.header)  # checks the header
     check(trace)
+    columns, repeating = _columns(trace)
+    with RowsWriter(path, columns, repeating) as rows:
+        rows.write(columns)
+        rows.finish(trace.header, trace.digest, trace.machine)
+
+
+def write_parts(
+    path: str | os.PathLike[str], whole: Trace, parts: Callable[[], Iterable[Trace]]
+) -> None:
+    """Write a log that comes in parts, as `write_wkt` writes it.
+
+    Parameters
+    ----------
+    path : str or path
+    whole : Trace
+        With the header, the digest and the machine.
+    parts : callable
+        Returns the parts, consecutive jobs without bursts and utility functions; called twice, as
+        the type of a column depends on all of its values.
+    """
+    import pyarrow as pa
+
+    header_text(whole.header)  # checks the header
+    widths = [pa.int32(), pa.int64(), pa.float64()]
+    kinds: dict[str, Any] = {}
+    words: dict[str, None] = {}
+    for part in parts():
+        columns, repeating = _columns(part)
+        words |= dict.fromkeys(repeating)
+        for name, column in columns.items():
+            kinds[name] = max(kinds.get(name, column.type), column.type, key=widths.index)
+    order = [name for name in (*NAMES, *kinds) if name in kinds]
+    schema = pa.schema([(name, kinds[name]) for name in dict.fromkeys(order)])
+    with RowsWriter(path, {field.name: field for field in schema}, [*words]) as rows:
+        left = schema.empty_table()
+        for part in parts():
+            left = pa.concat_tables([left, _cast(_columns(part)[0], part.n_jobs, schema)])
+            while left.num_rows >= _ROWS_AT_A_TIME:
+                rows.write(_group(left))
+                left = left.slice(_ROWS_AT_A_TIME)
+        if left.num_rows:
+            rows.write(_group(left))
+        rows.finish(whole.header, whole.digest, whole.machine)
+
+
+def _columns(trace: Trace) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns of a log as they are stored, and those that are stored in dictionaries."""
+    import pyarrow as pa
+
     columns = {f.name: _stored(f, trace.column(f.name)) for f in FIELDS}
     columns = {name: column for name, column in columns.items() if column is not None}
     columns |= _bursts(trace) | _utilities(trace)
@@ -113,9 +161,22 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
         table = pa.Table.from_pandas(trace.sidecar, preserve_index=False)
         columns |= {SIDECAR + name: table[name] for name in table.column_names}
         repeating += [SIDECAR + name for name in words_of(trace.sidecar)]
-    with RowsWriter(path, columns, repeating) as rows:
-        rows.write(columns)
-        rows.finish(trace.header, trace.digest, trace.machine)
+    return columns, repeating
+
+
+def _cast(columns: Mapping[str, Any], n_jobs: int, schema: Any) -> Any:
+    """Return some rows with the types of all."""
+    import pyarrow as pa
+
+    unknown = {f.name: pa.nulls(n_jobs, f.type) for f in schema if f.name not in columns}
+    table = pa.table({**columns, **unknown})
+    return table.select(schema.names).cast(schema)
+
+
+def _group(table: Any) -> dict[str, Any]:
+    """Return the columns of a row group, each in one piece, as pages depend on the pieces."""
+    group = table.slice(0, _ROWS_AT_A_TIME).combine_chunks()
+    return dict(zip(group.column_names, group.columns, strict=True))
 
 
 def _encoding(name: str, kind: Any) -> str:
@@ -183,7 +244,7 @@ class RowsWriter:
             "version": __version__,
             "log_sha256": digest,
             "header": header.lines,
-            "seal": _sealed(self._file.digest.copy(), header.lines, digest),
+            "seal": sealed(self._file.digest.copy(), header.lines, digest),
         }
         if machine is not None:
             note["machine"] = as_dict(machine)

@@ -164,11 +164,14 @@ class CompiledPolicy:
         """When the simulation begins with a pass; None if it goes on as it was cut."""
         return None if self.rules.memory.goes_on else self.rules.begin
 
-    def remembered(self, until: float) -> tuple[NDArray[np.int64], Memories]:
-        """Return the jobs that run or wait before a time, and what is remembered then."""
+    def cut(self, until: float | None) -> State:
+        """Return the state before all events of a time; by default the last one."""
         state = self.new_state()
         state.at.cut = True
-        state = self.play_until(state, until)
+        return self.play_until(state, until)
+
+    def remembered(self, state: State) -> tuple[NDArray[np.int64], Memories]:
+        """Return the jobs that run or wait in a state, and what is remembered then."""
         there, running = jobs_there(state), self.hardware.in_order(state)
         turn = dict(zip(running.tolist(), range(running.size), strict=True))
         columns = {"turn": [*map(turn.get, there.tolist())], **self.hardware.places(state, there)}

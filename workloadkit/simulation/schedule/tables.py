@@ -11,6 +11,7 @@ from workloadkit.fields import CANCELLED, FAILED
 from workloadkit.following import executed_otherwise
 from workloadkit.provenance import as_note, noted
 from workloadkit.record_fields import PROMISED_START
+from workloadkit.simulation.schedule.streams import Whole
 from workloadkit.simulation.workload.from_log import n_jobs_of
 from workloadkit.trace import Trace
 from workloadkit.units import in_processors
@@ -67,8 +68,8 @@ def use_table(schedule: "Schedule") -> tuple[NDArray[np.float64], NDArray[np.flo
     return edges, np.diff(np.interp(edges, time, work)) / np.diff(edges) / schedule.capacity
 
 
-def simulated_log(schedule: "Schedule") -> Trace:
-    """Return the simulated jobs as a log."""
+def simulated_log(schedule: "Schedule", whole: Whole | None = None) -> Trace:
+    """Return the simulated jobs as a log; of a part of a schedule, with the header of the whole."""
     w, source = schedule.workload, schedule.source
     taken = source.take(w.row)
     status = np.where(w.killed, CANCELLED, taken.column("status"))
@@ -78,7 +79,9 @@ def simulated_log(schedule: "Schedule") -> Trace:
         times[PROMISED_START] = np.where(np.isinf(schedule.promised), np.nan, schedule.promised)
     if schedule.cancelled is not None:
         taken, times = _with_cancelled(schedule, times)
-    header = source.header.with_jobs(taken.n_jobs, EndTime=float(schedule.end.max()))
+    if whole is None:
+        whole = Whole(taken.n_jobs, w.left_out, float(schedule.end.max()))
+    header = source.header.with_jobs(whole.n_jobs, EndTime=whole.last_end)
     if "procs" in schedule.parameters:
         taken = taken.with_procs(schedule.machine)
         header = header.with_procs(schedule.machine)
@@ -93,9 +96,11 @@ def simulated_log(schedule: "Schedule") -> Trace:
     simulated = simulated.replaced(sidecar=sidecar)
     simulated = noted(simulated, header, "simulated", as_note(schedule.provenance))
     simulated = in_processors(simulated)
-    if not w.left_out:
+    if not whole.left_out:
         return simulated
-    left_out = f"jobs left out of the simulation: {w.left_out} of {n_jobs_of(source)}"
+    n_jobs = n_jobs_of(source) - w.left_out + whole.left_out
+    n_jobs += whole.n_jobs - taken.n_jobs
+    left_out = f"jobs left out of the simulation: {whole.left_out} of {n_jobs}"
     return simulated.replaced(header=simulated.header.appended(("Note", left_out)))
 
 

@@ -221,6 +221,12 @@ def are_whole(*times: NDArray) -> bool:
     return all(bool((some == np.rint(some)).all()) for some in times)
 
 
+def look_whole(workload: Workload) -> bool:
+    """Whether all times of the jobs are whole numbers."""
+    estimate = workload.estimate if workload.limit is None else workload.limit
+    return are_whole(workload.submit, workload.run, estimate)
+
+
 def _in_order(submit: NDArray, job: NDArray) -> bool:
     earlier, equal = submit[:-1] < submit[1:], submit[:-1] == submit[1:]
     return bool((earlier | (equal & (job[:-1] <= job[1:]))).all())

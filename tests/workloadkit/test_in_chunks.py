@@ -1,0 +1,340 @@
+"""Logs read in chunks, and their simulations: the same bytes and metrics as in memory."""
+
+import shutil
+import subprocess
+import sys
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workloadkit as wk
+from tests.both_engines import ENGINES, daily
+from tests.commands import run_command
+from tests.small_logs import busy_log
+from tests.workloadkit.test_queue_state import MACHINES, PREDICTORS, a_log_for_nodes, some_outages
+from workloadkit.errors import FormatError, ParameterError, WorkloadError
+from workloadkit.fields import NAMES
+from workloadkit.io.wkt.opened import OpenLog
+from workloadkit.settings import Simulate
+from workloadkit.simulation.in_chunks import simulate_in_chunks
+from workloadkit.simulation.schedule.streams import Spill, Sums
+from workloadkit.window import Extent, window_of
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*all have the same priority"),
+    pytest.mark.filterwarnings("ignore:.*no priorities are given"),
+    pytest.mark.filterwarnings("ignore:.*does not consider the tiers"),
+]
+
+POLICIES = (
+    *("easy", "fcfs", "sjf", "wfp3", "conservative", "slack", "multi-queue:3", "selective:1"),
+    *("easy:reservations=3", "easy:strict=yes", "reservations:4", "user-priority:by=recency"),
+    *("order:score=procs/wait,backfill=estimate", "priority-fifo:queues=2/0"),
+)
+CHUNKS = (1, 2, 7, 1000)
+OVERRUNS = ("raise", "late", "kill")
+
+
+@pytest.fixture
+def as_whole(tmp_path):
+    """Simulate in chunks and in memory; compare metrics, and the bytes of logs."""
+
+    def compare(log, scheduler, chunk, **how):
+        wk.write_log(log, tmp_path / "log.wkt.parquet")
+        opened = wk.open_log(tmp_path / "log.wkt.parquet")
+        found = simulate_in_chunks(opened, scheduler, "open", Simulate(**how), chunk=chunk)
+        whole = wk.simulate(wk.read_log(opened.path), scheduler, **how)
+        ours = {name: whole.measure(name) for name in found.describe()}
+        assert found.describe() == ours
+        assert whole.metrics.keys() - ours.keys() <= {"prediction_accuracy", "under_predicted"}
+        assert found.provenance == whole.provenance
+        for suffix in ("wkt.parquet", "swf")[: 1 if whole.promised is not None else 2]:
+            files = []
+            for name, write in (
+                ("whole", partial(wk.write_log, whole.trace())),
+                ("found", found.write),
+            ):
+                (tmp_path / name).mkdir(exist_ok=True)
+                write(tmp_path / name / f"a.{suffix}")
+                files.append({x.name: x.read_bytes() for x in (tmp_path / name).iterdir()})
+                shutil.rmtree(tmp_path / name)
+            assert files[0] == files[1], suffix
+        return whole
+
+    return compare
+
+
+def a_log(seed, **more):
+    return busy_log(seed, user=(1, 4), queue=(0, 3), **more)
+
+
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+@pytest.mark.parametrize("scheduler", daily(POLICIES, ["easy", "conservative", "multi-queue:3"]))
+def test_any_chunks_give_the_same(scheduler, engine, as_whole):
+    for seed, (chunk, overrun) in enumerate(zip(CHUNKS, (*OVERRUNS, "raise"), strict=True)):
+        whole = as_whole(
+            a_log(seed), scheduler, chunk, procs=8, overrun=overrun, engine=engine, rng=1
+        )
+        assert whole.wait.max() > 0
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("scheduler", POLICIES)
+def test_compiled_chunks_give_the_same(scheduler, as_whole):
+    for seed, (chunk, overrun) in enumerate(product(CHUNKS, OVERRUNS)):
+        as_whole(a_log(seed), scheduler, chunk, procs=8, overrun=overrun, engine="compiled")
+
+
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+@pytest.mark.parametrize("scheduler", daily(("easy", "conservative", "sjf"), ["easy"]))
+def test_nodes_outages_passes_and_predictors_give_the_same(scheduler, engine, as_whole):
+    log = a_log_for_nodes(1).replaced(sidecar=None)
+    how, outages = {"engine": engine}, some_outages(1, log)
+    as_whole(log, scheduler, 3, passes="event", procs=8, **how)
+    for interrupted in ("requeue", "lose"):
+        whole = as_whole(
+            log, scheduler, 3, procs=8, outages=outages, interrupted=interrupted, **how
+        )
+        assert whole.metrics["interrupted"] > 0
+    as_whole(log, scheduler, 3, machine=MACHINES["tiers"], **how)
+    as_whole(log, scheduler, 3, machine=MACHINES["nodes"], outages=outages, **how)
+    for predictor, overrun in zip(PREDICTORS, OVERRUNS * 3, strict=False):
+        as_whole(log, scheduler, 3, procs=8, predictor=predictor, overrun=overrun, **how)
+
+
+def test_odd_jobs_are_left_out_as_in_memory(as_whole):
+    """Jobs that never ran, chunks of them alone, jobs larger than the machine, unknown sizes."""
+    log = a_log(3)
+    run, procs = log.column("run").copy(), log.column("procs").copy()
+    run[4:13], run[-1], procs[20:30], procs[35] = -1, -1, -1, 99
+    more = {"cpu": np.where(run > 3, run / 8, -1), "job": np.arange(log.n_jobs) % 7 * 10**9}
+    log = log.with_columns(run=run, procs=procs, requested_procs=procs * 0 + 4, **more)
+    for chunk in CHUNKS:
+        as_whole(log.with_columns(requested_procs=procs), "easy", chunk, procs=8, oversize="drop")
+        as_whole(log.with_columns(procs=np.full(log.n_jobs, -1)), "easy", chunk, procs=8)
+    one_second = log.with_columns(submit=np.zeros(log.n_jobs))
+    as_whole(one_second, "easy", 7, procs=8)
+    header = wk.Header(("; MaxProcs: 8", "; MaxJobs: 40", "; Window: 20 90", "; EndTime: x"))
+    as_whole(log.replaced(header=header), "easy", 7)
+
+
+def test_decimals_anywhere_are_decimals_everywhere(as_whole):
+    log = a_log(4)
+    run = log.column("run").copy()
+    run[-1] += 0.25
+    for chunk in CHUNKS:
+        as_whole(log.with_columns(run=run), "easy", chunk, procs=8)
+    quarters = log.with_columns(run=log.column("run") / 4, requested_time=log.column("run") / 3)
+    as_whole(quarters, "conservative", 7, procs=8)
+
+
+def a_backlog(n_waiting, n_more):
+    """A long job next to a full queue: so many wait, and the long job runs, across every seam."""
+    submit = np.r_[np.zeros(n_waiting + 1), np.arange(1, n_more + 1)]
+    run = np.r_[9 * n_more, np.full(n_waiting, n_more // 2), np.ones(n_more)]
+    procs = np.r_[1, np.full(n_waiting, 7), np.ones(n_more)]
+    jobs = {"submit": submit, "run": run, "requested_time": run, "procs": procs}
+    return wk.Trace.from_columns(jobs)
+
+
+def test_many_jobs_wait_across_seams(as_whole):
+    whole = as_whole(a_backlog(50, 60), "easy", 2, procs=8, engine="python")
+    seams = np.arange(1, 60)
+    waiting = [((whole.workload.submit < t) & (whole.start >= t)).sum() for t in seams]
+    assert min(waiting) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("scheduler", ["easy", "fcfs", "sjf"])
+def test_ten_thousand_jobs_wait_across_a_hundred_seams(scheduler, as_whole):
+    whole = as_whole(a_backlog(10_500, 100_000), scheduler, 1000, procs=8, engine="compiled")
+    seams = np.arange(1000, 100_000, 1000)
+    waiting = [((whole.workload.submit < t) & (whole.start >= t)).sum() for t in seams]
+    assert min(waiting) >= 10_000
+    assert whole.end[0] > 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_row_groups_of_long_logs_are_the_same(as_whole):
+    n_jobs, rng = 300_000, np.random.default_rng(1)  # more than a row group has
+    jobs = {name: rng.integers(1, 60, n_jobs) for name in ("run", "requested_time", "procs")}
+    jobs["submit"], jobs["run"][::11] = np.sort(rng.integers(0, 10**7, n_jobs)), -1
+    log = wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 64", "; MaxJobs: 1")))
+    for scheduler in ("easy", "conservative"):
+        as_whole(log, scheduler, 1 << 16)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "how", "why"),
+    [
+        ("genetic", {}, "draws random numbers"),
+        ("recorded", {}, "follows the waits of the whole log"),
+        ("self-adaptive", {}, "replays jobs that have ended"),
+        ("order:score=usage", {}, "no state holds the work of users"),
+        ("easy", {"offered_load": 0.5}, "needs the whole log"),
+        ("easy", {"warmup": 5.0}, "needs the whole log"),
+        ("easy", {"cancelled": "keep"}, "needs the whole log"),
+        ("easy", {"predictor": "f-model:f=2"}, "draws random numbers"),
+        ("easy", {"users": "fluid"}, "users is 'fluid'"),
+    ],
+)
+def test_what_needs_the_whole_log_is_refused(scheduler, how, why, tmp_path):
+    wk.write_log(a_log(0), tmp_path / "log.wkt.parquet")
+    log = wk.open_log(tmp_path / "log.wkt.parquet")
+    with pytest.raises(ParameterError, match=f"{why}.*read the whole log"):
+        wk.simulate(log, scheduler, procs=8, **how)
+
+
+def test_what_cannot_be_written_in_chunks_is_refused(tmp_path):
+    import pandas as pd
+
+    log = a_log(0)
+    words = log.replaced(sidecar=pd.DataFrame({"account": ["a"] * log.n_jobs}))
+    cpu = log.with_columns(cpu=log.column("run") / 8)
+    cases = (
+        (words, "easy", "a.swf", "lack the side-car"),
+        (cpu, "easy", "a.swf", "CPU time of stopped jobs"),
+        (log, "conservative", "a.swf", "promised starts are written to a .wkt.parquet"),
+        (log, "easy", "a.gwf", "written as .swf or .wkt.parquet"),
+    )
+    for which, scheduler, name, why in cases:
+        wk.write_log(which, tmp_path / "log.wkt.parquet")
+        opened = wk.open_log(tmp_path / "log.wkt.parquet")
+        schedule = wk.simulate(opened, scheduler, procs=8, overrun="kill")
+        with pytest.raises(WorkloadError, match=why):
+            schedule.write(tmp_path / name)
+
+
+def test_an_open_log_has_the_jobs_of_the_log(tmp_path):
+    log = a_log(5).replaced(header=wk.Header(("; MaxProcs: 8",)), digest="")
+    path = tmp_path / "log.wkt.parquet"
+    wk.write_log(log, path)
+    opened = wk.open_log(path)
+    assert isinstance(opened, OpenLog)
+    assert repr(opened) == f"OpenLog('log.wkt.parquet', {log.n_jobs} jobs)"
+    assert opened.header.lines == log.header.lines
+    assert opened.digest == wk.read_log(path).digest
+    for size in (1, 7, 1000):
+        chunks = [*opened.chunks(size)]
+        assert all(chunk.n_jobs <= size for chunk in chunks)
+        for name in NAMES:
+            found = np.concatenate([chunk.column(name) for chunk in chunks])
+            assert np.array_equal(found, log.column(name), equal_nan=True)
+    wk.write_log(
+        wk.read_swf(tmp_path / "a.swf") if wk.write_swf(log, tmp_path / "a.swf") else log, path
+    )
+    assert wk.open_log(path).digest == wk.read_log(path).digest
+
+
+def test_files_that_are_not_read_in_chunks(tmp_path):
+    wk.write_log(a_log(0), tmp_path / "log.swf")
+    with pytest.raises(ParameterError, match="workloadkit convert"):
+        wk.open_log(tmp_path / "log.swf")
+    with pytest.raises(FormatError, match=r"no\.wkt\.parquet"):
+        wk.open_log(tmp_path / "no.wkt.parquet")
+    (tmp_path / "bad.wkt.parquet").write_bytes(b"PAR1 and something else")
+    with pytest.raises(FormatError, match="corrupt"):
+        wk.open_log(tmp_path / "bad.wkt.parquet")
+
+
+# Sums, medians and windows in parts.
+
+
+@given(st.integers(1, 300_000), st.integers(1, 5), st.integers(0, 99))
+def test_sums_in_parts_are_those_of_numpy(n, n_parts, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(0, 4, (2, n))
+    parts = np.array_split(values, n_parts, axis=1)
+    assert Sums(parts).of(n).tolist() == [column.sum() for column in values]
+
+
+@given(st.lists(st.integers(0, 50) | st.floats(0, 1e12), min_size=1, max_size=60))
+def test_the_median_in_a_file_is_the_median(values):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        spill = Spill(Path(folder) / "values")
+        for part in np.array_split(np.array(values, float), 3):
+            spill.add(part)
+        assert [spill.of_rank(i) for i in range(len(values))] == sorted(map(float, values))
+        ordered, middle = sorted(map(float, values)), len(values) // 2
+        assert spill.median == (ordered[~middle] + ordered[middle]) / 2
+
+
+@given(st.integers(0, 999), st.sampled_from([None, (300.0, 500.0), (-9.0, -5.0), (0.0, 1e12)]))
+def test_the_window_in_parts_is_that_of_the_whole(seed, stated):
+    rng = np.random.default_rng(seed)
+    submit = np.sort(np.r_[rng.integers(0, 300, 5), rng.integers(200, 900, 200)]).astype(float)
+    end = submit + rng.integers(0, 400) + rng.integers(0, 50, submit.size)
+    extent = Extent(stated)
+    for part in np.array_split(np.arange(submit.size), 7):
+        extent.add(submit[part], end[part][::2])
+    ends = np.concatenate([end[p][::2] for p in np.array_split(np.arange(submit.size), 7)])
+    assert extent.window == window_of(submit, ends, stated=stated)
+
+
+# The command, and the memory.
+
+
+def test_the_command(tmp_path, capsys):
+    n_jobs = 600_000
+    submit = np.arange(n_jobs)
+    log = wk.Trace.from_columns({"submit": submit, "run": submit % 3 + 1, "procs": submit % 2 + 1})
+    path, small = tmp_path / "log.wkt.parquet", tmp_path / "small.wkt.parquet"
+    wk.write_log(a_log(0), small)
+    simulate = ("simulate", small, "--procs", 8, "--max-memory")
+    assert run_command(*simulate, "1G") == 0
+    assert "in chunks" not in capsys.readouterr().err
+    wk.write_log(log, path)
+    simulate = ("simulate", path, "--procs", 8, "--max-memory", "512M")
+    for options, why in (
+        (("--queue", tmp_path / "queue.svg"), "--queue needs all jobs"),
+        (("--where", "user=1"), "--where, --since and --until need all jobs"),
+        (("--scheduler", "genetic"), "draws random numbers"),
+    ):
+        assert run_command(*simulate, *options) in (1, 2)
+        assert why in capsys.readouterr().err
+    assert run_command("simulate", small, "--max-memory", "9 apples") == 2
+    assert run_command("simulate", small, "--max-memory", "1M") == 2
+    assert run_command("simulate", "--max-memory", "1G") == 2
+    capsys.readouterr()
+
+
+_CHILD = """
+import resource, sys
+import workloadkit as wk
+opened = wk.open_log(sys.argv[1])
+schedule = wk.simulate(opened, sys.argv[2])
+schedule.write(sys.argv[3])
+print(schedule.metrics["jobs"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_memory_does_not_grow_with_the_log(tmp_path):
+    """The peak resident size of a child; in memory, 3 million jobs take 1.8 GB."""
+    if sys.platform != "linux":
+        pytest.skip("the unit of the peak differs")
+    peaks = []
+    for n_jobs in (300_000, 3_000_000):
+        rng = np.random.default_rng(1)
+        jobs = {name: rng.integers(1, 60, n_jobs) for name in ("run", "requested_time", "procs")}
+        jobs["submit"] = np.sort(rng.integers(0, 30 * n_jobs, n_jobs))
+        path = tmp_path / "log.wkt.parquet"
+        wk.write_log(wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 64",))), path)
+        del jobs
+        command = [sys.executable, "-c", _CHILD, path, "easy", tmp_path / "out.wkt.parquet"]
+        words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        assert int(words[0]) == n_jobs
+        peaks.append(int(words[1]) * 1024)
+    assert peaks[1] < peaks[0] + 60e6
+    assert peaks[1] < 512e6

@@ -1,0 +1,173 @@
+"""Simulations of logs that are too long for the memory, on the command line."""
+
+import os
+import re
+from collections.abc import Mapping
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workloadkit.cli.commands import RARE
+from workloadkit.cli.common import chooses, defaults_noted, report_written, write_json
+from workloadkit.cli.output import note, progress
+from workloadkit.errors import ParameterError, quoted
+
+if TYPE_CHECKING:
+    from workloadkit.io.wkt.opened import OpenLog
+    from workloadkit.settings import Simulate
+    from workloadkit.simulation.in_chunks import ScheduleInChunks
+    from workloadkit.units import UnitWords
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+#: What a simulation in memory takes, by measurement with EASY: of the process and of each job, with
+#: the log that is written. [bytes]
+_OF_PROCESS, _OF_JOB = 1 << 28, 512
+_GB = 1 << 30
+
+#: What a simulation in chunks takes at most, unless very many jobs wait. [bytes]
+_LEAST = 1 << 29
+
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        show_default=False,
+        rich_help_panel=RARE,
+        help="Read a .wkt.parquet log in chunks if simulating it at once may take more memory than "
+        "SIZE, such as 4G. By default half of the machine's.",
+    ),
+]
+
+
+def bytes_of(text: str) -> int:
+    """Return the number of bytes of a size such as 512M or 4G.
+
+    Examples
+    --------
+    >>> bytes_of("4G"), bytes_of("0.5 kB")
+    (4294967296, 512)
+    """
+    match = _SIZE.fullmatch(text.replace(" ", ""))
+    if match is None:
+        raise ParameterError("max_memory", f"is {quoted(text)}; write 512M or 4G")
+    return int(float(match[1]) * (1 << _POWERS[match[2].upper()]))
+
+
+def opened_in_chunks(trace: Path | None, limit: str | None) -> "OpenLog | None":
+    """Return a log that is to be read in chunks, as it is too long for the memory; else None."""
+    from workloadkit.io.files import is_file
+    from workloadkit.io.known_formats import is_wkt
+
+    most = _half_of_memory() if limit is None else bytes_of(limit)
+    if limit is not None and most < _LEAST:
+        raise ParameterError("max_memory", f"is {limit}; a chunk and the program take up to 512M")
+    if trace is None or not is_wkt(trace) or not is_file(trace):
+        if limit is not None:
+            why = "is for a .wkt.parquet file, such as `workloadkit convert` makes of other logs"
+            raise ParameterError("max_memory", why)
+        return None
+    import workloadkit as wk
+
+    log = wk.open_log(trace)
+    needed = _OF_PROCESS + _OF_JOB * log.n_jobs
+    if needed <= most:
+        return None
+    note(
+        f"{log.name}: simulating {log.n_jobs:,} jobs at once may take {needed / _GB:.1f} GiB, more "
+        f"than {most / _GB:.1f} GiB (--max-memory): they are read in chunks"
+    )
+    return log
+
+
+def _half_of_memory() -> float:
+    """Return half of the machine's memory; no limit where the system does not state it. [bytes]."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    except (AttributeError, ValueError, OSError):
+        return inf
+
+
+def refuse_in_chunks(log: "OpenLog", given: Mapping[str, object]) -> None:
+    """Refuse options, by name, that need the whole log."""
+    for option, value in given.items():
+        if value is not None and value is not False:
+            raise ParameterError(
+                f"{option} needs all jobs of {log.name} at once; give more memory (--max-memory)"
+            )
+
+
+def simulate_opened(
+    log: "OpenLog",
+    policy: Any,
+    behaviour: Any,
+    settings: "Simulate",
+    output: Path | None,
+    json: Path | None,
+) -> None:
+    """Simulate a log in chunks; write the jobs and the metrics, or show these."""
+    import workloadkit as wk
+
+    if chooses():
+        raise ParameterError(
+            f"--where, --since and --until need all jobs of {log.name} at once; give more memory "
+            "(--max-memory)"
+        )
+    with progress(f"simulating {log.name}"):
+        schedule = wk.simulate(log, policy, behaviour, settings)
+        if output:
+            report_written(output, schedule.write(output, defaults_noted()))
+        summary = schedule.to_dict()
+    if json:
+        write_json(json, summary)
+    if "-" not in map(str, (output, json)):
+        _show(schedule)
+
+
+def _show(schedule: "ScheduleInChunks") -> None:
+    """Print the metrics on stdout."""
+    from workloadkit.analysis.formats import count, metric, metric_title
+    from workloadkit.errors import plural
+    from workloadkit.simulation.schedule.measures import METRICS
+    from workloadkit.units import WORDS
+
+    values = schedule.describe()
+    written = {
+        name.replace("_", " "): count(values[name]) for name in ("jobs", "left_out", "killed")
+    }
+    written |= served(values, WORDS["procs"])
+    further = [name for name in schedule.metrics if name not in METRICS]
+    written |= {metric_title(name): metric(name, values[name]) for name in further}
+    machine = plural(schedule.machine, "processor")
+    typer.echo(f"{schedule.source.name} under {schedule.parameters['scheduler']}, {machine}")
+    for label, value in written.items():
+        typer.echo(f"  {label:<22}{value:>20}")
+
+
+def served(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
+    """Write how jobs were served."""
+    from workloadkit.analysis.formats import duration, number, share
+
+    return {
+        "makespan": duration(values["makespan"]),
+        "utilization": share(values["utilization"]),
+        "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
+        "tail": duration(values["tail"]),
+        "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.short} hours",
+        "mean wait": _time(values["mean_wait"]),
+        "median wait": _time(values["median_wait"]),
+        "mean response": _time(values["mean_response"]),
+        "mean slowdown": number(values["mean_slowdown"]),
+        "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
+    }
+
+
+def _time(seconds: float) -> str:
+    """Write a time, as duration does, but one below a minute with one digit more."""
+    from workloadkit.analysis.formats import duration
+
+    return f"{seconds:.4g} s" if 0.1 <= seconds < 59.995 else duration(seconds)
