@@ -32,6 +32,7 @@ WITHOUT_FIGURE = {
         "Observation",
     ),
     *("MachineDescription", "Requests", "SlurmConf", "LogMetrics", "QueueState"),
+    *("OpenLog", "ScheduleInChunks"),
 }
 
 #: Claims of studies, which hold numbers of their source; pairs of numbers that are tuples.

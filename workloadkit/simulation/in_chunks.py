@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -44,6 +44,9 @@ from workloadkit.simulation.workload import Workload, never, shortest_estimate
 from workloadkit.simulation.workload.from_log import look_whole
 from workloadkit.trace import Columns, Trace, no_jobs
 from workloadkit.window import Extent, Window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Settings that depend on the whole log, or change which jobs there are.
 _OF_WHOLE_LOGS = (
@@ -417,6 +420,11 @@ class ScheduleInChunks(Displayed):
         n_jobs = plural(self.whole.n_jobs, "job")
         return f"{self.source.name!r}, scheduler={who!r}, {n_jobs}, {machine}"
 
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame([self.describe()])
+
 
 def simulate_in_chunks(
     log: OpenLog, scheduler: Any, users: Any, settings: Simulate, *, chunk: int = CHUNK_JOBS
@@ -500,7 +508,7 @@ class _Played:
         over = np.ones(w.row.size, bool)
         over[there] = False
         end = played.outcome.start[over] + w.run[over]
-        self.last_end = max(self.last_end, end.astype(np.float64).max(initial=-np.inf))
+        self.last_end = max(self.last_end, float(end.astype(np.float64).max(initial=-np.inf)))
         self.has_decimals = shortest_estimate(w.submit) == 0
         self.looks_whole &= look_whole(w)
 

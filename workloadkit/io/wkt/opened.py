@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from workloadkit.io.wkt.writing import MAGIC, SIDECAR, sealed
 from workloadkit.trace import Columns, Trace
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit.machine.description import MachineDescription
 
 #: Jobs of a chunk by default.
@@ -59,8 +61,6 @@ class OpenLog(Displayed):
     machine: "MachineDescription | None" = None
     further: tuple[str, ...] = ()
     decimals: frozenset[str] = frozenset()
-    _names: list[str] = field(default_factory=list, repr=False)
-    _note: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -71,7 +71,8 @@ class OpenLog(Displayed):
     def digest(self) -> str:
         """That of the `Trace` that `workloadkit.read_log` returns."""
         with _opened(self.path) as stream:
-            return _digest(stream, Path(self.path).stat().st_size, self._note)
+            parquet, size = open_parquet(stream), Path(self.path).stat().st_size
+            return _digest(stream, size, checked_note(self.path, parquet, size))
 
     @cached_property
     def knows_procs(self) -> bool:
@@ -105,8 +106,9 @@ class OpenLog(Displayed):
         check_count("size", size, least=1)
         last = -np.inf
         with _opened(self.path) as stream:
-            stored = [name for name in self._names if name in names]
-            batches = open_parquet(stream).iter_batches(size, columns=stored, use_threads=False)
+            parquet = open_parquet(stream)
+            stored = [name for name in parquet.schema_arrow.names if name in names]
+            batches = parquet.iter_batches(size, columns=stored, use_threads=False)
             while (batch := reading_parquet(self.path, lambda: next(batches, None))) is not None:
                 jobs = jobs_of(self.path, _table_of(batch), names)
                 submit = jobs["submit"]
@@ -127,6 +129,9 @@ class OpenLog(Displayed):
 
     def _summary(self) -> str:
         return f"{self.name!r}, {plural(self.n_jobs, 'job')}"
+
+    def _table(self) -> "pd.DataFrame":
+        return next(self.chunks()).jobs  # the first ones
 
 
 def _table_of(batch: Any) -> Any:
@@ -190,8 +195,6 @@ def open_log(path: str | os.PathLike[str]) -> OpenLog:
         from_dict(note["machine"], name) if "machine" in note else None,
         tuple(further),
         frozenset(f.name for f in parquet.schema_arrow if pa.types.is_floating(f.type)),
-        [n for n in names if n not in _LISTS and not n.startswith(SIDECAR)],
-        note,
     )
 
 
