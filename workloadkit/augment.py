@@ -3,20 +3,22 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.settings.making import DECAYS, Augment, Deadline
 from workloadkit.settings.setting import takes
-from workloadkit.trace import Trace, check_trace
+from workloadkit.trace import Columns, Trace, check_trace
 from workloadkit.utility import Utilities, check, unpack
-from workloadkit.utility_tables import UtilityShapes, read_table
+
+if TYPE_CHECKING:
+    from workloadkit.utility_tables import UtilityShapes
 
 #: The shortest time within which a job loses all its value. [s]
 SHORTEST_DEADLINE = 10.0
@@ -107,7 +109,11 @@ def add_utility(
         _warn(f"{trace.name}: existing utility functions are replaced", stacklevel=3)
     options = Augment.of(settings, keywords)
     kinds, table, priority = _decays(options.decay), options.table, options.priority
-    given = None if table is None else read_table(table)
+    given = None
+    if table is not None:
+        from workloadkit.utility_tables import read_table
+
+        given = read_table(table)
     if given is not None and given.of_jobs:
         functions, n_others = given.functions(trace)
         if n_others:
@@ -133,14 +139,14 @@ def add_utility(
         drawn = _draw(law.take(rows), kinds, int(options.points), generator)
     else:
         drawn = _stretch(law.take(rows), shapes, rows, generator)
-    frame = unpack(drawn)
+    points = unpack(drawn)
     recorded = options.recorded | {"points": int(options.points), "decay": _written(kinds)}
     if priority is not None:
         recorded["priority"] = _written(priority)
     if given is not None:
         del recorded["decay"], recorded["points"]
         recorded["table"] = given.name
-    return _augmented(trace, frame.assign(row=rows[frame["row"]]), {"seed": seed} | recorded)
+    return _augmented(trace, points | {"row": rows[points["row"]]}, {"seed": seed} | recorded)
 
 
 def queue_descriptions(trace: Trace) -> list[str]:
@@ -156,14 +162,14 @@ def queue_descriptions(trace: Trace) -> list[str]:
     return [" ".join(line.split()) for line in trace.header.get_all("Queue")]
 
 
-def _augmented(trace: Trace, frame: pd.DataFrame, parameters: dict[str, Any]) -> Trace:
+def _augmented(trace: Trace, points: dict[str, NDArray], parameters: dict[str, Any]) -> Trace:
     """Return the log with utility functions and a note on their origin."""
-    n_without = trace.n_jobs - frame["row"].nunique()
+    n_without = trace.n_jobs - distinct(points["row"]).size
     if n_without:
         why = "they are not in the table" if "table" in parameters else "their size is unknown"
         _warn(f"{trace.name}: no utility function for {_jobs(n_without)}: {why}")
     note = as_note(provenance(trace, **parameters))
-    made = noted(trace.replaced(utility=frame), trace.header, "utility functions", note)
+    made = noted(trace.replaced(utility=Columns(points)), trace.header, "utility functions", note)
     check(made)
     return made
 
@@ -192,7 +198,7 @@ def _draw(
 
 
 def _stretch(
-    law: _Law, shapes: UtilityShapes, rows: NDArray[np.intp], rng: np.random.Generator
+    law: _Law, shapes: "UtilityShapes", rows: NDArray[np.intp], rng: np.random.Generator
 ) -> Utilities:
     """Draw a shape and a start value for the job at each row, and scale the shape."""
     from workloadkit._kernels.utility import draw_shapes

@@ -264,6 +264,12 @@ class Trace(Displayed):
         return len(self.table("bursts"))
 
     @property
+    def no_bursts(self) -> Columns:
+        """The columns of `bursts`, without rows."""
+        bursts = self.table("bursts")
+        return Columns({name: np.asarray(bursts[name])[:0] for name in bursts})
+
+    @property
     def unit(self) -> "JobUnit":
         """The unit in which sizes of jobs and of the machine are counted: processors by default."""
         return "procs" if self.counting is None else self.counting.unit

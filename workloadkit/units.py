@@ -231,7 +231,7 @@ def in_unit(trace: "Trace", unit: JobUnit) -> "Trace":
     return kept.replaced(
         **_origin(trace),
         jobs=_with(kept.table("jobs"), seen),
-        bursts=kept.bursts.iloc[:0] if kept.n_bursts else kept.table("bursts"),
+        bursts=kept.no_bursts,
         sidecar=table.assign(**own),
         header=header,
         machine=None,

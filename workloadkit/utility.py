@@ -101,19 +101,18 @@ def pack(frame: "pd.DataFrame | Mapping[str, NDArray]", n_jobs: int) -> Utilitie
     return Utilities(_first(np.bincount(row, minlength=n_jobs)), time, value)
 
 
-def unpack(utilities: Utilities) -> "pd.DataFrame":
-    """Return the points as a table, the inverse of `pack`.
+def unpack(utilities: Utilities) -> dict[str, NDArray]:
+    """Return the points as the columns of a table, the inverse of `pack`.
 
     Examples
     --------
-    >>> unpack(Utilities(np.array([0, 0, 1]), np.zeros(1), np.ones(1))).to_numpy().tolist()
-    [[1.0, 0.0, 1.0]]
+    >>> points = unpack(Utilities(np.array([0, 0, 1]), np.zeros(1), np.ones(1)))
+    >>> {name: column.tolist() for name, column in points.items()}
+    {'row': [1], 'time': [0.0], 'value': [1.0]}
     """
-    import pandas as pd
-
     n_points = np.diff(utilities.first)
     row = np.repeat(np.arange(n_points.size), n_points)
-    return pd.DataFrame({"row": row, "time": utilities.time, "value": utilities.value})
+    return {"row": row, "time": utilities.time, "value": utilities.value}
 
 
 def fault(points: Sequence[Point]) -> str:

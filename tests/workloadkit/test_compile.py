@@ -233,6 +233,10 @@ finally:
     "command",
     [
         "simulate --scheduler fcfs --procs 200",
+        "simulate --scheduler fcfs --procs 200 -o x.swf",
+        "shake -o x.swf",
+        "augment --priority 0=0 -o x.swf",
+        "dependencies -o x.swf",
         "validate",
         "sessions -o x",
         "sessions -o x --where user=3 --since 2021-03",
@@ -242,14 +246,15 @@ finally:
 def test_quick_commands_load_neither_compiler_nor_pandas(command, tmp_path, monkeypatch):
     """Except for what was never compiled before: so it runs twice."""
     name, *options = command.split()
+    checked = "pydantic" if name in ("shake", "augment") else ""  # their values
     run = [sys.executable, "-c", LOADED, name, "--quiet", *options]
     for i in range(2):
         (tmp_path / str(i)).mkdir()
         monkeypatch.chdir(tmp_path / str(i))
         done = subprocess.run(run, capture_output=True, text=True, check=True)
-        if (loaded := done.stdout.splitlines()[-1]) == "":
+        if (loaded := done.stdout.splitlines()[-1]) in ("", checked):
             break
-    assert loaded == ""
+    assert loaded in ("", checked)
 
 
 @needs_compiler

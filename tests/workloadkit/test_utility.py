@@ -64,7 +64,7 @@ def test_packing_keeps_all_points_whatever_the_order_of_the_rows(all_points, ran
     shuffled = pd.concat([frame.iloc[:0], *parts])
     found = utility.pack(shuffled, len(all_points))
     assert [list(found.of(job)) for job in range(len(all_points))] == all_points
-    assert utility.unpack(found).equals(frame)
+    assert pd.DataFrame(utility.unpack(found)).equals(frame)
     taken = found.take(rows)
     assert [list(taken.of(place)) for place in range(len(rows))] == [all_points[r] for r in rows]
 

@@ -313,6 +313,14 @@ def _target() -> Any:
     return llvm.Target.from_default_triple()
 
 
+def _of_process(symbol: str) -> int | None:
+    """Return the address of a function of the C library, None if this process has not loaded it."""
+    try:
+        return ctypes.cast(getattr(ctypes.CDLL(None), symbol), ctypes.c_void_p).value
+    except (AttributeError, OSError, TypeError):  # the last one on Windows
+        return None
+
+
 def load(content: bytes, name: str, needs: list[str], result: Any) -> Code | None:
     """Load object code; None if it needs functions that are absent here."""
     import llvmlite.binding as llvm
@@ -325,7 +333,9 @@ def load(content: bytes, name: str, needs: list[str], result: Any) -> Code | Non
         if short in helpers:
             llvm.add_symbol(symbol, helpers[short])
         elif not llvm.address_of_symbol(symbol):
-            return None
+            if (address := _of_process(symbol)) is None:
+                return None
+            llvm.add_symbol(symbol, address)
     # An engine for each: symbols of two processes that compiled may have equal names.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.create_target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))

@@ -40,6 +40,7 @@ def augment(
     """
     import workloadkit as wk
     from workloadkit.augment import queue_descriptions
+    from workloadkit.distinct import distinct
     from workloadkit.provenance import seed_of
 
     used = seed_of(seed)
@@ -49,6 +50,6 @@ def augment(
         note(f"{log.name}: queues in the header: {'; '.join(queues)}")
     with progress(f"augmenting {log.name}"):
         made = wk.add_utility(log, rng=used, settings=settings)
-    n_functions = made.utility["row"].nunique()
+    n_functions = distinct(made.table("utility")["row"]).size
     summary = f"jobs {made.n_jobs:,}, utility functions {n_functions:,}, seed {used}"
     write_log(made, output, summary)

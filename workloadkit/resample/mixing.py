@@ -49,7 +49,7 @@ def joined_logs(traces: Sequence[Trace]) -> Trace:
         machine, dropped = None, (*dropped, "machine")
     return first.replaced(
         jobs=Columns(jobs),
-        bursts=first.bursts.iloc[:0],
+        bursts=first.no_bursts,
         utility=Columns(utility),
         sidecar=_joined_sidecars(traces),
         machine=machine,

@@ -15,7 +15,7 @@ from workloadkit.errors import (
 )
 from workloadkit.fields import MAX_TIME, UNKNOWN
 from workloadkit.provenance import as_note, noted, provenance, seed_of
-from workloadkit.sessions import delimit_sessions
+from workloadkit.sessions import label_jobs
 from workloadkit.settings.resampling import Moved
 from workloadkit.trace import Trace, check_trace
 
@@ -97,7 +97,7 @@ def shake(
     header = trace.header
     if shaken.n_jobs:
         header = header.with_jobs(shaken.n_jobs, EndTime=span(shaken)[1])
-    shaken = shaken.replaced(bursts=trace.bursts.iloc[:0])
+    shaken = shaken.replaced(bursts=trace.no_bursts)
     return noted(shaken, header, "shaken", as_note(made))
 
 
@@ -109,7 +109,7 @@ def _moved_together(trace: Trace, move: Moved) -> NDArray[np.int64]:
         label[known] = np.unique(trace.column("user")[known], return_inverse=True)[1]
     elif move != "job":
         found = known & trace.ran
-        label[found] = delimit_sessions(trace.select(found))[move]
+        label[found] = label_jobs(trace.select(found))[1][move]
     _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit import metrics
@@ -17,13 +16,17 @@ from workloadkit.trace import Trace
 from workloadkit.units import in_processors
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workloadkit.simulation.schedule import Schedule
 
 _STEPS = 500  # of a figure
 
 
-def jobs_table(schedule: "Schedule") -> pd.DataFrame:
+def jobs_table(schedule: "Schedule") -> "pd.DataFrame":
     """Return one row per job."""
+    import pandas as pd
+
     w = schedule.workload
     wait, end = schedule.wait, schedule.end
     columns = {
@@ -47,8 +50,10 @@ def jobs_table(schedule: "Schedule") -> pd.DataFrame:
     return pd.DataFrame(columns | dict(schedule.columns))
 
 
-def cancelled_table(schedule: "Schedule") -> pd.DataFrame:
+def cancelled_table(schedule: "Schedule") -> "pd.DataFrame":
     """Return one row per job that was cancelled while it waited."""
+    import pandas as pd
+
     names, columns = ("job", "submit", "procs", "estimate"), {}
     if schedule.cancelled is not None:
         w = schedule.cancelled.workload
@@ -91,6 +96,8 @@ def simulated_log(schedule: "Schedule", whole: Whole | None = None) -> Trace:
     simulated = executed_otherwise(taken, **times)
     sidecar = simulated.sidecar
     if not np.isnan(promised).all():
+        import pandas as pd
+
         sidecar = pd.DataFrame(index=range(taken.n_jobs)) if sidecar is None else sidecar
         sidecar = sidecar.assign(**{PROMISED_START: promised})
     simulated = simulated.replaced(sidecar=sidecar)
