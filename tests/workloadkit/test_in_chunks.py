@@ -108,6 +108,13 @@ def test_nodes_outages_passes_and_predictors_give_the_same(scheduler, engine, as
         as_whole(log, scheduler, 3, procs=8, predictor=predictor, overrun=overrun, **how)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_learned_of_groups_outlasts_chunks_without_them(engine, as_whole):
+    log = a_log_for_nodes(1).replaced(sidecar=None)
+    for predictor in ("same-job", "user-average:window=2"):
+        as_whole(log, "sjf", 3, procs=8, predictor=predictor, engine=engine)
+
+
 def test_odd_jobs_are_left_out_as_in_memory(as_whole):
     """Jobs that never ran, chunks of them alone, jobs larger than the machine, unknown sizes."""
     log = a_log(3)

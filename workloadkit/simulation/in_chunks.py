@@ -497,6 +497,8 @@ class _Played:
             row = workload.row[there]
             start = played.outcome.start[there]
             left = log.trace(_taken(trace.table("jobs"), row))
+            if seam is not None:
+                memory = _with_older(memory, seam.memory)
             self._seam = _Seam(left, place[row], start, until, memory)
 
     def _note(self, played: EngineResult, there: NDArray[np.int64], n_before: int) -> None:
@@ -511,6 +513,17 @@ class _Played:
         self.last_end = max(self.last_end, float(end.astype(np.float64).max(initial=-np.inf)))
         self.has_decimals = shortest_estimate(w.submit) == 0
         self.looks_whole &= look_whole(w)
+
+
+def _with_older(memory: dict[str, Any], older: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is remembered, with what predictors have learned of groups without a job now."""
+    for name, parts in memory["machines"].items():
+        before = older["machines"].get(name, {}).get("predictor")
+        if before is not None and "groups" in before["values"]:
+            values = parts["predictor"]["values"]
+            learned = [*before["values"]["groups"], *values["groups"]]
+            values["groups"] = [*{tuple(key): runs for key, runs in learned}.items()]
+    return memory | {"machines": {**older["machines"], **memory["machines"]}}
 
 
 def _begun(seam: _Seam, workload: Workload) -> NDArray:
