@@ -89,7 +89,9 @@ BY_NAME = {
         "selective": {"threshold": 2.0},
         "slack": {"factor": 1.0, "cost": "wait", "queues": "", "depth": 50},
         "priority-fifo": {"queues": ""} | EASY,
-        "creasy": {"alpha": 6000.0} | RULE,
+        "creasy": {"alpha": 6000.0, "light": INF, "fairness": 0.0, "experience": 0.0}
+        | {"half_life": INF}
+        | RULE,
         "user-priority": {"alpha_user": 0.5, "by": "load"} | RULE,
         "multi-queue": {"partitions": 4},
         "self-adaptive": {"threshold": 10.0, "weeks": 1, "most": 4, "forecast": "replay"}

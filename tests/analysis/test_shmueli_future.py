@@ -8,9 +8,12 @@ from workloadkit.analysis.reproduction import Drawing, Log, StudyInput, choose, 
 from workloadkit.analysis.studies import load_study, shmueli_future
 from workloadkit.analysis.studies.shmueli_future import (
     ALL,
+    CREASY,
+    EASY,
     FITTED,
     METRICS,
     PLAIN,
+    REVISED,
     SITES,
     STUDY,
     WORDS,
@@ -47,6 +50,7 @@ def test_every_site_is_compared_with_what_it_adds_to(findings):
         q.startswith("change of mean slowdown from no classes to fairness 1") for q in quantities
     )
     assert all(r.note.startswith("without ") for r in findings.results)
+    assert sum("CREASY revised for fairness" in quantity for quantity in quantities) == 4
     mains = [result.claim.quantity for result in findings.main]
     assert f"gain of throughput of CREASY over EASY: 8 users, {ALL} (%)" in mains
 
@@ -84,7 +88,16 @@ def test_gains_are_taken_run_by_run(monkeypatch):
             for name in WORDS
         }
 
+    def revised(throughput):
+        values = {"mean_response": 60.0, "jain": 0.5}
+        of = {EASY: 10.0, CREASY: 15.0} | dict.fromkeys(REVISED, 12.0)
+        of = {name: x * throughput for name, x in of.items()}
+        return {name: values | {"throughput_per_hour": x} for name, x in of.items()}
+
     def each(function, tasks):
+        if function is shmueli_future.measure_revised:
+            assert {task.users for task in tasks} == {10}
+            return [revised(1.0), revised(2.0)]
         return [{}] if function is shmueli_future.classes_of else [run(1.0), run(2.0)]
 
     plan = StudyInput([Log("KTH-SP2", "KTH-SP2-1996-2")], [], 2, choose(STUDY.axes))
@@ -94,6 +107,12 @@ def test_gains_are_taken_run_by_run(monkeypatch):
     assert (gain.ours, gain.low, gain.high, gain.verdict) == (50, 50, 50, "reproduced")
     same = rows["gain of throughput of CREASY over FCFS: kinds less no classes, 10 users (points)"]
     assert (same.ours, same.verdict) == (0, "reproduced")
+    where = f"10 users, {ALL}"
+    over_easy = rows[f"throughput of CREASY revised for all factors over EASY: {where} (%)"]
+    assert over_easy.ours == pytest.approx(20)
+    assert over_easy.claim.main
+    over_creasy = rows[f"throughput of CREASY revised for fairness over CREASY: {where} (%)"]
+    assert over_creasy.ours == pytest.approx(-20)
 
 
 @pytest.mark.slow

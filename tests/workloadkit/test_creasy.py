@@ -22,6 +22,7 @@ from workloadkit.simulation.compiled.state import waiting_jobs
 from workloadkit.simulation.engines import play_compiled
 from workloadkit.simulation.machine.ledger import FREE
 from workloadkit.simulation.policies.creasy.trees import CompiledCreasy
+from workloadkit.simulation.policies.easy import OrderedScheduler
 from workloadkit.simulation.policies.policy import AS_USUAL, Overtaking
 from workloadkit.simulation.schedulers import Creasy
 from workloadkit.simulation.workload import Rules
@@ -57,6 +58,61 @@ def test_without_criticality_this_is_easy(seed, overrun, passes, spare, strict):
     for engine in ENGINES:
         creasy = wk.simulate(trace, Creasy(0.0, **rule), engine=engine, **options)
         assert creasy.start.tolist() == easy.start.tolist()
+
+
+class Revised(OrderedScheduler):
+    """CREASY with all of its further parameters, everything looked up anew."""
+
+    LIGHT, FAIRNESS, EXPERIENCE = 40.0, 50.0, 30.0
+
+    def __init__(self):
+        super().__init__()
+        self.started, self.ended = [], {}
+
+    def start(self, job):
+        super().start(job)
+        self.started.append(job)
+
+    def job_ends(self, job):
+        super().job_ends(job)
+        self.ended[job] = self.now
+
+    def in_order(self):
+        return sorted(self.queue, key=self.lack_of_urgency)
+
+    def lack_of_urgency(self, job):
+        here = [*self.queue, *self.running]
+        mine = sum(other.estimate * other.procs for other in here if other.user == job.user)
+        past = [other for other in self.started if other.user == job.user]
+        used = sum(o.procs * (self.ended.get(o, self.now) - o.start) for o in past)
+        wait = self.now - job.submit
+        response = (wait + job.estimate) / 60
+        critical = 6000 * 0.04 / (0.05 * response + 1) ** 2
+        critical /= 1 + job.estimate * job.procs / self.LIGHT
+        critical /= 1 + self.FAIRNESS * mine / 3600
+        critical /= 1 + self.EXPERIENCE * used / 3600
+        return -(critical + wait / 60)
+
+
+@given(st.integers(0, 2**32))
+def test_a_revised_creasy_follows_its_formula(seed):
+    trace = busy_log(seed)
+    expected = wk.simulate(trace, Revised(), procs=MACHINE, engine="python").start
+    policy = "creasy:light=40,fairness=50,experience=30"
+    found = wk.simulate(trace, policy, procs=MACHINE, engine="python").start
+    assert found.tolist() == expected.tolist()
+
+
+def test_parameters_that_change_nothing_are_creasy():
+    trace = busy_log(7)
+    creasy = wk.simulate(trace, "creasy", procs=MACHINE)
+    for engine in ENGINES:
+        found = wk.simulate(trace, "creasy:light=1e300", procs=MACHINE, engine=engine)
+        assert found.start.tolist() == creasy.start.tolist()
+    assert wk.schedulers.parse("creasy:half_life=1h").as_order.alpha == 6000
+    for wrong in ("fairness=-1", "experience=inf", "light=0", "half_life=0"):
+        with pytest.raises(ParameterError, match=wrong.partition("=")[0]):
+            wk.schedulers.parse(f"creasy:{wrong}")
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ VARIANTS = (
     *("easy:backfill=sjf", "easy:backfill=none", "easy:spare=none", "easy:strict=yes"),
     *("easy:reservations=3", "selective:1", "priority-fifo:queues=2/0", "user-priority:1"),
     *("order:score=procs/wait,backfill=estimate", "order:score=-procs,oldest_first=60"),
+    *("creasy", "creasy:light=400"),
 )
 ALONE = [
     name
@@ -58,6 +59,7 @@ REFUSED_ALONE = {
     "recorded": "the recorded starts",
     "order:score=usage": "the work of users",
     "order:score=wait,backfill=running_work": "the work of users",
+    "creasy:fairness=1": "the work of users",
 }
 OVERRUNS = ("raise", "late", "kill")
 
@@ -95,7 +97,7 @@ def continued_as_uncut(trace, scheduler, cuts, **how):
 
 def test_each_policy_says_whether_it_remembers():
     remember = {name.partition(":")[0] for name in REMEMBERING}
-    assert {*ALONE} == {*SCHEDULERS} - remember - {"order"}
+    assert {*ALONE} == {*SCHEDULERS} - remember - {"order", "creasy"}
 
 
 def cut_again_and_again(log, scheduler, cuts, engine=None, others=(), **how):
