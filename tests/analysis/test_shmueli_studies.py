@@ -216,6 +216,10 @@ def as_published(task, run):
 @pytest.mark.slow
 def test_creasy_as_the_source_describes_it(tmp_path):
     def each(function, tasks):
+        if function is shmueli_creasy.activity:
+            return [np.full(48, 1 / 48) for _ in tasks]
+        if function is shmueli_creasy.activity_of_log:
+            return [np.eye(48)[0] / 10 + 0.9 / 48 for _ in tasks]
         return [as_published(task, run) for run, task in enumerate(tasks)]
 
     found = [*shmueli_creasy.compare(plan_of(shmueli_creasy.STUDY, 6), each)]
@@ -234,6 +238,8 @@ def test_creasy_as_the_source_describes_it(tmp_path):
         ("change of the response of jobs of 1 to 10 min from EASY to CREASY 6000 (%)", -72),
     ):
         assert rows[words, "printed"].ours == pytest.approx(change, abs=0.2)
+    moved = next(r for r in results if "at other hours" in r.claim.quantity)
+    assert moved.ours == pytest.approx(0.1 * 47 / 48)
     words = "fall of the slowdown from EASY to CREASY 6000: jobs of up to 1 min less over 10 min"
     assert rows[words, "direction"].ours == pytest.approx(90 - 15.3 - (1 - 1.2), rel=0.01)
     wrong = [result.claim.quantity for result in results if result.verdict != "reproduced"]
@@ -278,6 +284,13 @@ def test_each_reading_of_the_site_changes_it(folder, monkeypatch, axis, option):
     assert plain != other
     if axis == "session":
         assert other["jobs_per_session"] < plain["jobs_per_session"]
+
+
+def test_submissions_by_hour_of_weekdays_and_weekends():
+    hours = [0, 1.5, 25, 24 * 5 + 23, 24 * 7]  # from a Monday, 0:00
+    trace = wk.Trace.from_columns({"submit": [3600 * hour for hour in hours]})
+    shares = shmueli_creasy.by_hour(trace)
+    assert {i: shares[i] for i in shares.nonzero()[0]} == pytest.approx({0: 0.4, 1: 0.4, 47: 0.2})
 
 
 def serve(scheduler):
