@@ -23,6 +23,7 @@ from workloadkit.analysis.reproduction.search import Ranking, ReadingFit, search
 from workloadkit.analysis.reproduction.study import (
     MARGIN,
     Axis,
+    Cause,
     Claim,
     Drawing,
     Each,
@@ -38,6 +39,7 @@ from workloadkit.analysis.reproduction.study import (
     below,
     between,
     choose,
+    computed,
     printed,
 )
 
@@ -47,6 +49,7 @@ __all__ = [
     "FAIRNESS_MEASURES",
     "MARGIN",
     "Axis",
+    "Cause",
     "Claim",
     "Drawing",
     "Each",
@@ -69,6 +72,7 @@ __all__ = [
     "below",
     "between",
     "choose",
+    "computed",
     "data_folder",
     "differences",
     "find_logs",

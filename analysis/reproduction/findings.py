@@ -12,7 +12,16 @@ import pandas as pd
 
 from workloadkit import __version__
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import VERDICTS, Drawing, Kind, Reading, Result, Study
+from workloadkit.analysis.reproduction.study import (
+    NUMBERS,
+    VERDICTS,
+    Cause,
+    Drawing,
+    Kind,
+    Reading,
+    Result,
+    Study,
+)
 from workloadkit.analysis.section import Figure, Section, Table
 from workloadkit.display import Displayed, plot_counts
 from workloadkit.errors import plural
@@ -191,8 +200,38 @@ def _words(
     return Table(name, caption, data, data.astype(object), first=headings[0])
 
 
-def scorecard(found: Sequence[Findings], title: str) -> str:
-    """Return a page about several studies: the number of claims by verdict, and main claims.
+#: Parts of the counts of a scorecard: heading, text, and kinds of claims.
+_COUNTED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
+    (
+        "Printed numbers",
+        "Numbers that the sources print, alone. The margin is 10 % unless a study has a reason for "
+        "another.",
+        ("printed",),
+    ),
+    ("Bounds and directions", "What the sources state without a number of ours.",
+     ("bound", "direction")),
+    (
+        "Our own thresholds",
+        "The source uses a word such as \"close\", or is silent, and the study chose the number.",
+        ("ours",),
+    ),
+    (
+        "Numbers from no publication",
+        "A separate program computed them, or the log records them (field 3).",
+        ("computed",),
+    ),
+)  # fmt: skip
+
+
+def scorecard(found: Sequence[Findings], title: str, causes: Sequence[Cause] = ()) -> str:
+    """Return a page about several studies: counts by kind and verdict, main claims, and causes.
+
+    Parameters
+    ----------
+    found : sequence of Findings
+    title : str
+    causes : sequence of Cause
+        What is known of contradicted main claims; those of other claims are left out.
 
     Examples
     --------
@@ -203,10 +242,14 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
     >>> page.splitlines()[0]
     '# Results of the studies: One study'
     """
-    verdicts = [(f.study.name, Counter(r.verdict for r in f.results)) for f in found]
-    counts = ((name, *(f"{of_study[v]}" for v in VERDICTS)) for name, of_study in verdicts)
+    counts = [
+        f"## {heading}\n\n{text}\n\n{table}"
+        for heading, text, kinds in _COUNTED
+        if (table := markdown_table(("study", *VERDICTS), _verdicts(found, kinds)))
+    ]
     main = (
         f"### {f.study.name}\n\n{f.study.title}.\n\n{markdown_table(SHOWN, map(shown, f.main))}"
+        + _known(f, causes)
         for f in found
         if f.main
     )
@@ -223,9 +266,13 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         "A claim is reproduced if our 95 % interval lies within its margin, contradicted if it "
         "lies outside, else too uncertain. "
         "Its input is missing if a log or a number is not available.",
-        "## All claims",
-        markdown_table(("study", *VERDICTS), counts),
+        *counts,
         "## Main claims",
+        "Below the main claims of a study stands what is known of each contradicted one: the "
+        "cause and a run that shows it, the readings of the source that were tried, or that it is "
+        "open."
+        if causes
+        else "",
         *main,
         "## Logs whose version differs from the source",
         markdown_table(("log", "version published", "version available"), other),
@@ -233,6 +280,35 @@ def scorecard(found: Sequence[Findings], title: str) -> str:
         "details are on the page of each study.",
     )
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _verdicts(found: Sequence[Findings], kinds: Sequence[Kind]) -> list[tuple[str, ...]]:
+    """Return a row for each study with claims of some kinds, and one for all."""
+    rows = [
+        (findings.study.name, sum((findings.counts.get(kind, Counter()) for kind in kinds),
+                                  Counter[str]()))
+        for findings in found
+    ]  # fmt: skip
+    rows = [(name, of_study) for name, of_study in rows if of_study]
+    if len(rows) > 1:
+        rows.append(("all", sum((of_study for _, of_study in rows), Counter[str]())))
+    return [(name, *(f"{of_study[verdict]}" for verdict in VERDICTS)) for name, of_study in rows]
+
+
+def _known(findings: Findings, causes: Sequence[Cause]) -> str:
+    """Return a table of what is known of the contradicted main claims of a study."""
+    logs: dict[str, list[str]] = {}
+    for result in findings.main:
+        if result.verdict == "contradicted":
+            logs.setdefault(result.claim.quantity, []).append(result.log.name)
+    rows = (
+        (cause.quantity, ", ".join(logs[cause.quantity]), cause.state, cause.words,
+         f"`{cause.run}`" if cause.run else "")
+        for cause in causes
+        if cause.study == findings.study.name and cause.quantity in logs
+    )  # fmt: skip
+    table = markdown_table(("contradicted", "logs", "state", "what is known", "run"), rows)
+    return f"\n\n{table}" if table else ""
 
 
 _COLUMNS = (
@@ -280,7 +356,7 @@ def shown(result: Result) -> tuple[str, ...]:
         ours = digits(result.ours, 4)
         if result.low is not None and result.high is not None and not math.isnan(result.low):
             ours += f" [{digits(result.low, 4)}, {digits(result.high, 4)}]"
-        difference = _difference(result) if claim.kind == "printed" else ""
+        difference = _difference(result) if claim.kind in NUMBERS else ""
     return (
         *(result.log.version or result.log.name, claim.quantity),
         *(_published(result), ours, difference, result.verdict),
@@ -292,7 +368,7 @@ def _published(result: Result) -> str:
     claim = result.claim
     low, high = claim.agrees
     published = digits(claim.published, 4)
-    if claim.kind == "printed":
+    if claim.kind in NUMBERS:
         return published
     if math.isinf(high):
         return f"{'>' if claim.strict else '≥'} {published}"

@@ -1,11 +1,18 @@
 """What studies share: logs, axes, random runs split into tasks, fairness, figures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.analysis.reproduction.logs import Log
-from workloadkit.analysis.reproduction.study import Axis, Each, Reading, StudyInput
+from workloadkit.analysis.reproduction.study import (
+    Axis,
+    Drawing,
+    Each,
+    Reading,
+    Result,
+    StudyInput,
+)
 from workloadkit.clock import DAY
 
 if TYPE_CHECKING:
@@ -319,6 +326,14 @@ def chaos_interval(
     if len(values) == 1:
         return float(next(iter(values))), None, None, ONE_RUN
     return *mean_interval(values), CHAOS
+
+
+def of_one_run(results: "Iterable[Result | Drawing]") -> "Iterator[Result | Drawing]":
+    """Mark results that rest on one deterministic simulation."""
+    for result in results:
+        if isinstance(result, Result):
+            result = replace(result, note="; ".join(filter(None, (result.note, ONE_RUN))))
+        yield result
 
 
 def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:

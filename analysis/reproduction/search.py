@@ -17,7 +17,14 @@ from workloadkit import __version__
 from workloadkit.analysis.reproduction.findings import digits, markdown_table
 from workloadkit.analysis.reproduction.logs import Log
 from workloadkit.analysis.reproduction.running import SEED, compare, plan_of
-from workloadkit.analysis.reproduction.study import Axis, Reading, Result, Study, choose
+from workloadkit.analysis.reproduction.study import (
+    NUMBERS,
+    Axis,
+    Reading,
+    Result,
+    Study,
+    choose,
+)
 from workloadkit.display import Displayed, current_axes
 from workloadkit.errors import ParameterError
 
@@ -260,7 +267,7 @@ def _printed(
         (_Place(study.name, result.claim.place, result.log.name), result)
         for result in found
         if isinstance(result, Result)
-        and result.claim.kind == "printed"
+        and result.claim.kind in NUMBERS
         and result.verdict != "input missing"
     ]
 

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-#: Kind of a claim: the source prints a number; it gives a bound; it states a direction; or it uses
-#: words only, and the study chooses the numbers that stand for them.
-Kind = Literal["printed", "bound", "direction", "ours"]
+#: Kind of a claim: the source prints a number; no publication does, but a separate program computed
+#: it or the log records it; the source gives a bound; it states a direction; or it uses words only,
+#: and the study chooses the numbers that stand for them.
+Kind = Literal["printed", "computed", "bound", "direction", "ours"]
+
+#: Kinds of claims about a number.
+NUMBERS: tuple[Kind, ...] = ("printed", "computed")
 
 #: The interval of our value lies within the margin of a claim, outside it, or across its edge; or
 #: the input is missing.
@@ -32,7 +36,7 @@ MARGIN = 0.1
 class Claim:
     """A claim of a source about a quantity.
 
-    Create claims with `printed`, `above`, `at_least`, `below`, `at_most` and `between`.
+    Create claims with `printed`, `computed`, `above`, `at_least`, `below`, `at_most` and `between`.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ class Claim:
         The quantity in words, with its unit.
     place : str
         Table, figure or section of the source.
-    kind : {"printed", "bound", "direction", "ours"}
+    kind : {"printed", "computed", "bound", "direction", "ours"}
     published : float
         The printed number, or the bound.
     agrees : tuple of float
@@ -91,6 +95,31 @@ def printed(
     width = margin * abs(published) if within is None else within
     agrees = (published - width, published + width)
     return Claim(quantity, place, "printed", published, agrees, main)
+
+
+def computed(
+    quantity: str,
+    published: float,
+    place: str,
+    *,
+    margin: float = MARGIN,
+    within: float | None = None,
+    main: bool = False,
+) -> Claim:
+    """Return the claim of a number that a separate program computed, or that the log records.
+
+    Parameters
+    ----------
+    quantity, published, place, margin, within, main
+        As for `printed`, the claim of a number in a publication.
+
+    Examples
+    --------
+    >>> computed("mean wait (s)", 1869, "separate program", margin=0).kind
+    'computed'
+    """
+    claim = printed(quantity, published, place, margin=margin, within=within, main=main)
+    return replace(claim, kind="computed")
 
 
 def above(
@@ -224,6 +253,36 @@ class Result:
         """The difference in percent of the published number; None if that is 0."""
         published = self.claim.published
         return 100 * self.difference / abs(published) if published else None
+
+
+# Contradictions: what is known of their causes.
+
+#: What is known of the cause of a contradiction.
+CauseState = Literal["cause found", "readings tried", "open"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is known of the cause of a contradicted claim.
+
+    Parameters
+    ----------
+    study, quantity : str
+        The study, and the quantity of the claim.
+    state : {"cause found", "readings tried", "open"}
+        Whether a run shows the cause; or readings of the source were tried, none of which agrees;
+        or neither.
+    words : str
+        The cause, the readings, or what is known.
+    run : str
+        Command of a run that shows it, if any.
+    """
+
+    study: str
+    quantity: str
+    state: CauseState
+    words: str
+    run: str = ""
 
 
 # Readings: choices that the text of a source leaves open, and the options chosen.

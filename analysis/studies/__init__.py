@@ -11,8 +11,9 @@ separate random stream, and returns the results in the order of the tasks.
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
-from workloadkit.analysis.reproduction import Study, read_table
+from workloadkit.analysis.reproduction import Cause, Study, read_table
 from workloadkit.errors import ParameterError, among, quoted
 
 #: Folder of the reference results.
@@ -71,6 +72,18 @@ def run_times() -> dict[str, float]:
     """
     rows = read_table(Path(__file__).with_name("run_times.csv"))
     return {row["study"]: float(row["minutes"]) for row in rows}
+
+
+def known_causes() -> list[Cause]:
+    """Return what is known of contradicted main claims, from the file `causes.csv`.
+
+    Examples
+    --------
+    >>> {cause.state for cause in known_causes()} <= {"cause found", "readings tried", "open"}
+    True
+    """
+    rows: list[Any] = read_table(Path(__file__).with_name("causes.csv"))
+    return [Cause(**row) for row in rows]
 
 
 def load_source(name: str) -> list[Study]:

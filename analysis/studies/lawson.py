@@ -3,8 +3,8 @@
 The slowdown ratio R compares a scheduler with EASY, job by job: (s1 - s) / min(s1, s), where s1 and
 s are 1 + wait / max(10 s, run) of the job under EASY and under the other scheduler. R > 0 is a
 gain. Jobs that ran less than 10 s and requested more than 60 s are left out. The R of a week is
-that of the jobs submitted in it. Nothing is random, so there are no intervals: a printed ratio
-agrees within half of its value, at least 0.25, and a count within 10 %.
+that of the jobs submitted in it. Nothing is random, and results of one run have no intervals: a
+printed ratio agrees within half of its value, at least 0.25, and a count within 10 %.
 
 The study has three parts: the classes of jobs by run time (Figure 1); four queues, with exact and
 with users' estimates (Figures 4 and 5); and the self-adaptive scheduler for each threshold T of the
@@ -43,6 +43,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
+from workloadkit.analysis.reproduction.runs import of_one_run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,14 +169,23 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
             if key[0] == log.name
         }
     found = dict(zip(runs, each(simulate, runs.values()), strict=True))
-    fixed = {log: {x: found[log.name, x] for x in ("exact", "user")} for log in plan.logs}
-    adaptive = {
-        log: {key[1:]: found[key] for key in table if key[0] == log.name} for log in plan.logs
-    }
     variation = each(classes, [log for log in plan.logs if log.name in ("KTH", "SDSC-SP2")])
     for name, claims in variation:
         log = next(log for log in plan.logs if log.name == name)
         yield from (Result(log, claim, ours) for claim, ours in claims)
+    yield from of_one_run(_of_schedulers(plan, table, found))
+
+
+def _of_schedulers(
+    plan: StudyInput,
+    table: Mapping[tuple[str, float, int], float],
+    found: Mapping[tuple, WeeklyRatios],
+) -> Iterator[Result | Drawing]:
+    """Report the statements about schedulers."""
+    fixed = {log: {x: found[log.name, x] for x in ("exact", "user")} for log in plan.logs}
+    adaptive = {
+        log: {key[1:]: found[key] for key in table if key[0] == log.name} for log in plan.logs
+    }
     yield from _four_queues(fixed)
     yield from _main(fixed, adaptive)
     for log in plan.logs:

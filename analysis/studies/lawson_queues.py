@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
+    Drawing,
     Each,
     Log,
     Result,
@@ -27,7 +28,7 @@ from workloadkit.analysis.reproduction import (
     above,
     below,
 )
-from workloadkit.analysis.reproduction.runs import without
+from workloadkit.analysis.reproduction.runs import of_one_run, without
 from workloadkit.analysis.studies.lawson import CTC, LOGS, first_weeks
 
 if TYPE_CHECKING:
@@ -67,15 +68,15 @@ class QueueRatios(NamedTuple):
     short: float
 
 
-def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the source's statements about fixed numbers of queues with ours."""
     tasks = [
         _Task(log, int(plan.reading["ctc"]) if log.name == "CTC" else None) for log in plan.logs
     ]
     found = dict(zip(plan.logs, each(simulate, tasks), strict=True))
     for log, its in found.items():
-        yield from _of_log(log, its)
-    yield _most_at_ctc(found, without(plan))
+        yield from of_one_run(_of_log(log, its))
+    yield from of_one_run([_most_at_ctc(found, without(plan))])
 
 
 def simulate(task: _Task, rng: "np.random.Generator") -> QueueRatios:

@@ -59,9 +59,9 @@ from workloadkit.analysis.reproduction import (
     above,
     at_least,
     between,
+    computed,
     percent_more,
     plot_by_group,
-    printed,
     runs_of_logs,
 )
 from workloadkit.analysis.reproduction.runs import OVERRUN
@@ -401,11 +401,11 @@ def _results_of_log(log: Log, values: Values) -> Iterator[Result]:
 
     for (measure, name), published in SEPARATE[log.name].items():
         within = max(SAME_RULES * published, ROUNDED if measure == CHANGED else 0)
-        claim = printed(_words(measure, name), published, _SEPARATE, within=within)
+        claim = computed(_words(measure, name), published, _SEPARATE, within=within)
         yield result(claim, measure, name)
     for name in (ALL, site.nearest):
         main = name == PARTITIONS
-        claim = printed(_words(WAIT, name), site.recorded, _RECORDED, main=main)
+        claim = computed(_words(WAIT, name), site.recorded, _RECORDED, main=main)
         yield result(claim, WAIT, name)
     for measure, name in ((CHANGED, AMOUNTS), (PLACED, FIRST)):
         if name in site.once:

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from workloadkit.analysis import reproduction, studies
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Axis,
+    Cause,
     Findings,
     Log,
     Result,
@@ -28,9 +30,11 @@ from workloadkit.analysis.reproduction import (
     at_most,
     below,
     between,
+    computed,
     printed,
 )
 from workloadkit.analysis.reproduction.findings import scorecard, shown
+from workloadkit.analysis.reproduction.study import NUMBERS
 from workloadkit.cli import app
 
 SIZE = Axis("size", "nothing is said of it", {"small": "half", "large": "all"})
@@ -94,6 +98,7 @@ def test_the_verdict_is_of_the_whole_interval():
         (NEAR_10, (math.nan, math.nan, math.nan), "input missing"),
         (printed("x", -10, "Table 1"), (-10.9,), "reproduced"),
         (printed("x", 10, "Table 1", margin=0), (10,), "reproduced"),
+        (computed("x", 10, "separate program", margin=0), (11,), "contradicted"),
         (printed("x", 10, "Table 1", margin=0), (11,), "contradicted"),
         (printed("x", 0, "Table 1", within=0.5), (-0.5,), "reproduced"),
         (above("x", 1, "section 2"), (1.0,), "contradicted"),
@@ -338,6 +343,41 @@ def test_a_scorecard_has_the_main_claims_and_counts_all():
     assert "| all | d | > 1 |  |  | input missing | Table 1 |  |" in claims
     main = card.strip().partition("\n\n")[0]
     assert f"### {RANDOM.name}\n\n{RANDOM.title}.\n\n{main}\n" in scorecard([findings], "r")
+
+
+def test_kept_results_are_shown_without_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["study", "zakay-sessions", "--kept"])
+    assert done.exit_code == 0, done.output
+    assert "Sessions and batches by arrival" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scorecard_counts_kinds_apart_and_has_the_causes_of_contradictions():
+    results = (
+        Result(ALL_LOGS, printed("a", 1, "Table 1", main=True), 2.0),
+        Result(ALL_LOGS, computed("b", 1, "separate program"), 1.0),
+        Result(ALL_LOGS, between("c", (0, 1), "section 2"), 2.0),
+        Result(ALL_LOGS, above("d", 0, "section 2", "direction", main=True), 2.0),
+    )
+    findings = Findings(RANDOM, results, {}, {}, {})
+    known = Cause(RANDOM.name, "a", "cause found", "Because.", "workloadkit study s")
+    other = [Cause(RANDOM.name, "d", "open", "Not contradicted."), Cause("t", "a", "open", "No.")]
+    page = scorecard([findings], "r", [known, *other])
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings[:4] == [
+        "## Printed numbers",
+        "## Bounds and directions",
+        "## Our own thresholds",
+        "## Numbers from no publication",
+    ]
+    assert page.count(f"| {RANDOM.name} | 0 | 1 | 0 | 0 |") == 2
+    assert page.count(f"| {RANDOM.name} | 1 | 0 | 0 | 0 |") == 2
+    assert "| a | all | cause found | Because. | `workloadkit study s` |" in page
+    assert "Not contradicted" not in page
+    assert "No." not in page
+    twice = scorecard([findings, findings], "r")
+    assert "| all | 0 | 2 | 0 | 0 |" in twice
 
 
 def test_a_difference_from_nothing_has_no_percentage():
@@ -600,8 +640,13 @@ def test_several_studies_end_with_a_scorecard(command):
         f"{name}.{kind}" for name in ("s-sizes", "s-shapes") for kind in ("csv", "html", "md")
     } | {"s.md"}
     page = (out / "s.md").read_text()
-    assert "| s-sizes | 3 | 2 | 0 | 1 |" in page
-    assert "| s-shapes | 0 | 1 | 0 | 0 |" in page
+    counts = re.findall(r"^\| (s-\w+|all) \| ([0-9 |]+) \|$", page, re.MULTILINE)
+    assert counts == [
+        ("s-sizes", "3 | 1 | 0 | 1"),
+        ("s-shapes", "0 | 1 | 0 | 0"),
+        ("all", "3 | 2 | 0 | 1"),
+        ("s-sizes", "0 | 1 | 0 | 0"),
+    ]
     assert page.endswith(
         f"Made by `workloadkit study s`, version {wk.__version__}; "
         "details are on the page of each study.\n"
@@ -703,7 +748,7 @@ def test_the_halves_divide_all_printed_numbers(name):
     kept = {
         (name, row["place"], row["log"])
         for row in rows
-        if row["kind"] == "printed" and row["verdict"] != "input missing"
+        if row["kind"] in NUMBERS and row["verdict"] != "input missing"
     }
     halves = reproduction.read_table(Path(studies.__file__).with_name("halves.csv"))
     found = [(r["study"], r["place"], r["log"]) for r in halves if r["study"] == name]

@@ -1,6 +1,7 @@
 """The list of studies, and that of sessions on small logs and on the real ones."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -8,6 +9,7 @@ import workloadkit as wk
 from tests.data import DATA, trace_path
 from workloadkit.analysis import reproduction, studies
 from workloadkit.analysis.reproduction.search import readings_of
+from workloadkit.analysis.reproduction.study import CauseState
 
 LOGS = ("SDSC-SP2-1998-4.2-cln", "SDSC-DS-2004-2.1-cln", "KTH-SP2-1996-2", "SDSC-BLUE-2000-4.2-cln")
 
@@ -35,7 +37,33 @@ def test_kept_results_have_the_verdicts_that_are_kept():
 def test_the_page_shows_the_kept_results():
     kept = [reproduction.kept_findings(s, studies.REFERENCE) for s in studies.load_studies("all")]
     page = Path(__file__).parents[2] / "docs" / "reference" / "reproduction.md"
-    assert page.read_text(encoding="utf-8") == reproduction.scorecard(kept, "all")
+    assert page.read_text(encoding="utf-8") == reproduction.scorecard(
+        kept, "all", studies.known_causes()
+    )
+
+
+def test_each_contradicted_main_claim_has_a_cause_or_says_that_it_is_open():
+    contradicted = {
+        (name, result.claim.quantity)
+        for name in studies.study_names()
+        for result in reproduction.kept_findings(studies.load_study(name), studies.REFERENCE).main
+        if result.verdict == "contradicted"
+    }
+    causes = studies.known_causes()
+    assert sorted((cause.study, cause.quantity) for cause in causes) == sorted(contradicted)
+    for cause in causes:
+        assert cause.state in get_args(CauseState)
+        assert cause.words
+        assert cause.run or cause.state == "open"
+
+
+def test_numbers_that_no_publication_prints_are_not_called_printed():
+    for name in studies.study_names():
+        for result in reproduction.kept_findings(
+            studies.load_study(name), studies.REFERENCE
+        ).results:
+            outside = result.claim.place.startswith(("separate program", "log, field"))
+            assert outside == (result.claim.kind == "computed"), result
 
 
 def test_an_unknown_study_is_refused_with_the_known_ones():

@@ -34,6 +34,7 @@ workloadkit study
 workloadkit study zakay-sessions --traces logs --out studies
 workloadkit study lee --reading compression=none --out studies
 workloadkit study lawson --readings search --workers 2 --out studies
+workloadkit study zakay-sessions --kept
 workloadkit study all --kept --out studies
 """
 
@@ -62,7 +63,8 @@ def study(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write NAME.html, NAME.md, NAME.csv and the figures into this folder.",
+            help="Write NAME.html, NAME.md, NAME.csv and the figures into this folder. "
+            "Only --kept works without it.",
         ),
     ] = None,
     runs: Annotated[
@@ -131,7 +133,7 @@ def study(
         kept_findings,
         scorecard,
     )
-    from workloadkit.analysis.studies import REFERENCE, load_source, load_studies
+    from workloadkit.analysis.studies import REFERENCE, known_causes, load_source, load_studies
 
     check_outputs(json=json)
     if name is None:
@@ -140,7 +142,7 @@ def study(
     if json and readings is not None:
         raise ParameterError("--json and --readings exclude each other")
     chosen = load_studies(name) if readings is None else load_source(name)
-    if out is None:
+    if out is None and not kept:
         raise ParameterError(f"study {name} needs --out, the folder for its results")
     if (check or kept) and (runs, seed, readings, reading) != (None, None, None, None):
         option = "--check" if check else "--kept"
@@ -149,28 +151,29 @@ def study(
         raise ParameterError("--check and --kept exclude each other")
     folder = traces or data_folder() / "traces"
     here = [] if kept else [(x, find_logs(x.logs, folder, strict=strict)) for x in chosen]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WorkloadError(f"{out}: cannot be created: {error.strerror}") from error
+    if out is not None:
+        _make_folder(out)
     choices = reading or []
     choose(list({axis.name: axis for each in chosen for axis in each.axes}.values()), choices)
     with executor(workers, dask=dask) as pool, ExitStack() as until:
         if readings is not None:
             if seed is not None:
                 raise ParameterError("--seed and --readings exclude each other")
+            assert out is not None  # as nothing is kept
             _rank(here, choices, name, out, runs=runs, executor=pool)
             return
         found = [kept_findings(each, REFERENCE) for each in chosen] if kept else []
         for findings in found:
-            _write_pages(findings, out)
+            if out is not None:
+                _write_pages(findings, out)
         keeping = KeptResults(out, until, {})
         for each, logs in here:
+            assert out is not None  # as nothing is kept
             is_random = each.runs is not None or len(here) == 1
             how = {"runs": runs, "rng": seed} if is_random else {}
             found.append(_run(each, logs, choices, out, executor=pool, keeping=keeping, **how))
-    if len(found) > 1:
-        write(out / f"{name}.md", scorecard(found, name))
+    if len(found) > 1 and out is not None:
+        write(out / f"{name}.md", scorecard(found, name, known_causes()))
     if json:
         write_json(json, {"studies": [findings.to_dict() for findings in found]})
     if str(json) != "-":
@@ -179,6 +182,14 @@ def study(
     differing = [findings for findings in found if check and not _is_as_kept(findings, report)]
     if differing:
         raise typer.Exit(1)
+
+
+def _make_folder(folder: Path) -> None:
+    """Create the folder for the results."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkloadError(f"{folder}: cannot be created: {error.strerror}") from error
 
 
 def _list(json: Path | None) -> None:

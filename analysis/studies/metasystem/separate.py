@@ -12,7 +12,7 @@ from workloadkit.analysis.reproduction import (
     StudyInput,
     above,
     between,
-    printed,
+    computed,
 )
 from workloadkit.analysis.studies.metasystem.sending import (
     ALL_FRESH,
@@ -124,7 +124,7 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     for place, program in ((_SEPARATE, SEPARATE), (_CORRECTED, CORRECTED)):
         for (measure, name), published in program.items():
             words, main = f"{measure}, {name} (s)", measure == WAIT
-            claim = printed(words, published, place, margin=SAME_RULES, main=main)
+            claim = computed(words, published, place, margin=SAME_RULES, main=main)
             note = _FORGETS if place == _SEPARATE and name == FRESH else ""
             yield Result(ALL_LOGS, claim, four.get((WHOLE, measure, name), nan), note=note)
     ratio = {
@@ -142,7 +142,7 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
 
 def _of_partitions(log: Log, values: Values) -> Iterator[Result]:
     words = f"{EVERY}, {{}} (s)".format
-    claim = printed(words(ALL_HOME), PARTITIONS, _SEPARATE, margin=SAME_RULES)
+    claim = computed(words(ALL_HOME), PARTITIONS, _SEPARATE, margin=SAME_RULES)
     yield Result(log, claim, values.get((WHOLE, EVERY, ALL_HOME), nan))
     claim = between(
         f"{words(ALL_FRESH)}: between one pool and the partitions", (POOL, PARTITIONS), _OURS
