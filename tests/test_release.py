@@ -89,7 +89,7 @@ def test_the_recipe_and_the_container_are_of_this_package():
 
 def test_caches_and_logs_are_noticed_in_archives():
     release = script("release")
-    caches = ("a/__pycache__/b.py", "a/b.pyc", "a/b.nbi", "a/.mypy_cache/x", ".hypothesis/x")
+    caches = ("a/__pycache__/b.pyc", "a/b.pyc", "a/b.nbi", "a/.mypy_cache/x", ".hypothesis/x")
     assert all(release.CACHES.search(name) for name in caches)
     assert all(release.LOGS.search(f"a/log{end}") for end in (".swf", ".swf.gz", ".wkt.parquet"))
     ours = ("workloadkit/io/swf/__init__.py", "analysis/studies/halves.csv", "tests/golden/x.tsv")
