@@ -307,6 +307,7 @@ def test_characterize_writes_a_page_unless_only_json_is_requested(run, log, tmp_
     assert isinstance(json.loads(out), dict)
     assert not Path("report.html").exists()
     few = "6 jobs are too few for findings: 20 or more are required.\n"
+    few += "Most work: user 7 with 95 % (5 jobs).\n"
     assert run("characterize", log, *brief) == (0, few, "wrote report.html\n")
     assert run("characterize", log, *brief, "-o", "a.html", "--json", "a.json")[0] == 0
     assert Path("a.html").read_text() == Path("report.html").read_text()

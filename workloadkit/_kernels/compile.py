@@ -299,40 +299,55 @@ def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
 # Decorators.
 
 
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` when it is first called; later processes load it from the cache."""
+    return function if DISABLE_JIT else Kernel(function)
 
 
-def _compiled_as(kind: Callable[..., Any], *how: Any) -> _Decorator:
-    return lambda function: function if DISABLE_JIT else kind(function, *how)
+def small(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel of arrays and scalars, unless plain Python on lists is sooner."""
+    return function if DISABLE_JIT else SmallKernel(function)
 
 
-#: Compile a function when it is first called; later processes load it from the cache.
-kernel: _Decorator = _compiled_as(Kernel)
+def uncached(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` as `kernel` does, again in each process.
 
-#: Compile a kernel of arrays and scalars, unless plain Python on lists is sooner.
-small: _Decorator = _compiled_as(SmallKernel)
+    For code with parts outside this package, which may change unnoticed.
+    """
+    return function if DISABLE_JIT else Kernel(function, False)
 
-#: Compile a function as `kernel` does, again in each process: for code with parts outside this
-#: package, which may change unnoticed.
-uncached: _Decorator = _compiled_as(Kernel, False)
 
-#: Compile a function that only kernels call; its code is cached within theirs.
-helper: _Decorator = _compiled_as(KernelPart, "helper")
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels call; its code is cached within theirs."""
+    return function if DISABLE_JIT else KernelPart(function, "helper")
 
-#: Compile a custom function with the arithmetic of `floats`.
-of_floats: _Decorator = _compiled_as(KernelPart, "floats")
 
-#: Compile a helper that neither creates nor returns arrays, nor slices of them. References to the
-#: arrays that it receives are then not counted. Counting those of a tuple of dozens of arrays,
-#: passed on at every event, would take most of the time.
-bare: _Decorator = _compiled_as(KernelPart, "bare")
+def of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a custom function with the arithmetic of `floats`."""
+    return function if DISABLE_JIT else KernelPart(function, "floats")
 
-#: Compile a helper as `bare` does, inlined into its caller. The event loop calls dozens of
-#: functions of a few lines at each event: the calls would take a third of the time.
-inline: _Decorator = _compiled_as(KernelPart, "inline")
 
-#: Compile a helper that creates arrays, or calls one that does, for callers of `bare`.
-counting: _Decorator = _compiled_as(KernelPart, "counting")
+def bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper that neither creates nor returns arrays, nor slices of them.
+
+    References to the arrays that it receives are then not counted. Counting those of a tuple of
+    dozens of arrays, passed on at every event, would take most of the time.
+    """
+    return function if DISABLE_JIT else KernelPart(function, "bare")
+
+
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper as `bare` does, inlined into its caller.
+
+    The event loop calls dozens of functions of a few lines at each event: the calls would take a
+    third of the time.
+    """
+    return function if DISABLE_JIT else KernelPart(function, "inline")
+
+
+def counting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a helper that creates arrays, or calls one that does, for callers of `bare`."""
+    return function if DISABLE_JIT else KernelPart(function, "counting")
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
