@@ -320,7 +320,7 @@ def test_waits_of_resampled_users_far_from_the_log_are_warned_of(capsys):
     from workloadkit.experiments.sweep import SweepResults
 
     def warned(wait, load=1.0, load_by="users", **parameters):
-        rows = {"load": load, "run": [0, 1], "scheduler": "easy", "saturated": False}
+        rows = {"load": [load, 2.0], "run": 0, "scheduler": "easy", "saturated": False}
         table = pd.DataFrame(rows | {"mean_wait": [wait, wait]})
         made = {"parameters": {"load_by": load_by, **parameters}}
         own = [{"log": "x.swf", "reading": "", "scheduler": "easy", "simulated_mean_wait": 100.0}]
@@ -328,6 +328,27 @@ def test_waits_of_resampled_users_far_from_the_log_are_warned_of(capsys):
         warn_of_resampled_waits(results)
         return capsys.readouterr().err
 
-    assert "mean wait under easy is 8 min 20 s in resampled logs, 5 times" in warned(500.0)
-    assert warned(150.0) == warned(500.0, 1.2) == warned(500.0, load_by="arrivals") == ""
+    words = "is 8 min 20 s in logs resampled with users factor {}, 5 times the 1 min 40 s in x.swf"
+    for factor in (0.8, 1.0, 1.2):  # the smallest is named
+        assert words.format(f"{factor:g}") in warned(500.0, factor)
+    assert warned(500.0).count("warning") == 1
+    assert warned(150.0) == warned(150.0, 1.2) == warned(500.0, load_by="arrivals") == ""
     assert warned(500.0, users="fluid") == ""
+
+
+def test_names_are_not_broken_in_narrow_tables(capsys, monkeypatch):
+    from workloadkit.cli.output import print_all
+    from workloadkit.experiments.sweep import SweepResults
+
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["easy:order=sjf", "conservative"]
+    rows = {"load": 1.2, "run": [0, 1, 2] * 2, "scheduler": np.repeat(names, 3)}
+    waits = np.array([30_000.0, 50_123.0, 29_000.0, 33_000.0, 20_000.0, 17_777.0])
+    table = pd.DataFrame(rows | {"saturated": [False, True, False] * 2, "mean_wait": waits})
+    results = SweepResults(table, ("mean_wait",), 0.95, {}, 6, "users")
+    print_all(results, names[0])
+    out = capsys.readouterr().out
+    assert [out.count(f"1.2  {name} ") for name in names] == [2, 6]  # two differences of each
+    assert out.count("saturated") == 8
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80

@@ -186,6 +186,9 @@ MEANS = (
     "workload, which varies more than a mean and may lie outside its interval."
 )
 
+#: Names of at most so many characters are not broken.
+_NAME = 24
+
 #: How a measure is written, and its name in the table.
 Column = tuple[Callable[[float], str], str]
 
@@ -204,7 +207,10 @@ def warn_of_calibration(results: "Results") -> None:
 
 
 def warn_of_resampled_waits(results: "Results") -> None:
-    """Warn if logs resampled by their users, who do not react, wait far longer than the log."""
+    """Warn if logs resampled by their users, who do not react, wait far longer than the log.
+
+    The smallest factor of the users at which they do is named.
+    """
     from workloadkit.analysis.formats import duration, number
     from workloadkit.simulation.schedule.calibration import MUCH
 
@@ -216,14 +222,16 @@ def warn_of_resampled_waits(results: "Results") -> None:
         return
     for one in results.calibration:
         alone = one["simulated_mean_wait"]
-        same = (table["scheduler"] == one["scheduler"]) & (table["load"].fillna(1) == 1)
+        same = table["scheduler"] == one["scheduler"]
         for axis, name in (("log", one["log"]), ("reading", one["reading"]), ("users", "open")):
             same &= table[axis] == name if axis in table else True
-        waits = table.loc[same, "mean_wait"]
-        if len(waits) and alone > 0 and waits.max() / alone > MUCH:
+        far = table[same & (table["mean_wait"] > MUCH * alone)] if alone > 0 else table[:0]
+        if len(far):
+            factor, wait = min(zip(far["load"].fillna(1), far["mean_wait"], strict=True))
             write_message(
-                f"warning: mean wait under {one['scheduler']} is {duration(waits.max())} in "
-                f"resampled logs, {number(waits.max() / alone)} times the {duration(alone)} in "
+                f"warning: mean wait under {one['scheduler']} is {duration(wait)} in logs "
+                f"resampled with users factor {factor:g}, {number(wait / alone)} times the "
+                f"{duration(alone)} in "
                 f"{one['log']} itself: users drawn independently overload some weeks, and do not "
                 "hold back while they wait. Compare with --users fluid, who react, or with "
                 "redrawn weeks (load_by arrivals)"
@@ -309,16 +317,26 @@ def _print_one(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str,
     from rich.measure import Measurement
 
     console = Console()
+
+    def fits(laid_out: "Table") -> bool:
+        options = console.options.update(max_width=1000)
+        return Measurement.get(console, options, laid_out).maximum <= console.width
+
     whole = _laid_out(table, axes, columns)
-    width = Measurement.get(console, console.options.update(max_width=1000), whole).maximum
-    if width <= console.width:
+    if fits(whole):
         console.print(whole)
         return
     for title, column in columns.items():
-        console.print(_laid_out(table, axes, {title: column}))
+        one = _laid_out(table, axes, {title: column})
+        console.print(one if fits(one) else _laid_out(table, axes, {title: column}, title_width=22))
 
 
-def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> "Table":
+def _laid_out(
+    table: "pd.DataFrame",
+    axes: Sequence[str],
+    columns: Mapping[str, Column],
+    title_width: int = 1000,
+) -> "Table":
     """Lay out a table: a row for each group of runs; a second if runs saturate, of the others."""
     from rich import box
     from rich.table import Table
@@ -327,14 +345,18 @@ def _laid_out(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, 
 
     laid_out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for axis in axes:
+        longest = max(len(_place(name)) for name in table[axis])
         laid_out.add_column(
-            axis, justify="left" if axis == "scheduler" else "right", overflow="fold"
+            fill(axis, title_width // 2),
+            justify="left" if axis == "scheduler" else "right",
+            overflow="fold",
+            no_wrap=longest <= _NAME,
         )
     saturates = bool((table["saturated"] > 0).any())
     if saturates:
-        laid_out.add_column("runs")
+        laid_out.add_column("runs", overflow="fold")
     for title in columns:
-        laid_out.add_column(title, justify="right", no_wrap=len(columns) == 1)
+        laid_out.add_column(fill(title, title_width), justify="right", no_wrap=len(columns) == 1)
     for row in table.to_dict("records"):
         places = [_place(row[axis]) for axis in axes]
         saturated = int(row["saturated"]) if row["saturated"] > 0 else 0
