@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pandas as pd
@@ -44,6 +45,7 @@ SCRIPT = (_TEMPLATES / "tables.js").read_text(encoding="utf-8")
 # The library that draws axes in a browser, and what draws figures with it
 _LIBRARY = "uPlot-1.6.32"
 
+_WIDTH, _INDENT = 80, 8 * " "  # of a terminal
 _LONGEST = 4000  # characters of a text on a page; the JSON has all
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 
@@ -66,6 +68,21 @@ class Report(Displayed):
 
     source: Trace
     sections: tuple[Section, ...]
+
+    def __getitem__(self, name: str) -> Section:
+        """Return a section by its name."""
+        known = {section.name: section for section in self.sections}
+        if name not in known:
+            raise ParameterError(f"section is {quoted(name)}; {among(name, known)}")
+        return known[name]
+
+    def __str__(self) -> str:
+        """Return what matters most, in lines for a terminal."""
+        lines = []
+        for mark, head, effect in self.headlines:
+            lines += wrap(f"{mark:6}  {head}" if mark else head, _WIDTH, subsequent_indent=_INDENT)
+            lines += wrap(effect, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        return "\n".join(lines) or repr(self)
 
     @property
     def name(self) -> str:

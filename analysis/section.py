@@ -11,7 +11,7 @@ import pandas as pd
 from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import share, with_interval
 from workloadkit.display import Displayed
-from workloadkit.errors import plural
+from workloadkit.errors import plural, quoted
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import plain
 from workloadkit.trace import Trace
@@ -193,6 +193,10 @@ class Section:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     gaps: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name the section and begin its finding, on one line."""
+        return f"Section({self.name!r}, {quoted(self.finding or self.title, 120)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return title, finding, notes, values, tables and figures, as plain Python values."""

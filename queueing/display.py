@@ -31,6 +31,13 @@ class DisplayedResult:
         text, room = self._summary(), _WIDTH - len(name)
         return f"{name}({text if len(text) <= room else text[: room - 1] + '…'})"
 
+    def __str__(self) -> str:
+        """Return name, summary and the first rows of the table."""
+        table = self.to_frame()
+        cells = table.head(_ROWS).to_string(index=False, float_format="{:,.6g}".format)
+        more = len(table) - _ROWS
+        return "\n".join([repr(self), cells, *([f"and {more:,} more rows"] if more > 0 else [])])
+
     def _repr_html_(self) -> str:
         """Return name, summary and the first rows of the table, for notebooks."""
         table = self.to_frame()

@@ -1,8 +1,10 @@
 """What public functions return shows itself: `repr`, HTML, table and figure."""
 
 import inspect
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -108,6 +110,30 @@ def test_a_repr_is_one_short_line(shown):
         assert len(repr(one)) <= 200, type(one)
         assert repr(one).isprintable(), type(one)
         assert "object at 0x" not in repr(one)
+
+
+def test_print_shows_the_tables_of_the_command_line():
+    few = wk.load_sample().take(np.arange(300))
+    report = analysis.characterize(few)
+    assert str(report).startswith("Overview: 300 jobs of")
+    assert report["load"] is report.sections[1]
+    assert len(repr(report["load"])) <= 200
+    with pytest.raises(wk.ParameterError, match=r"'laod'; did you mean load\? known: overview, "):
+        report["laod"]
+    mixed = str(queueing.mixed(lam=[0.3, 0.4], N=2, Z=1, S=1)).splitlines()
+    assert mixed[0].startswith("MixedResult(")
+    assert mixed[1].split()[:3] == ["lam", "N", "Z"]
+    assert len(mixed) == 4
+    found = analysis.crosscheck("mm1", lam=0.5, S=1, runs=5, jobs=1000, rng=1)
+    assert re.search(r"^ +R +2 ", str(found), re.MULTILINE)
+    assert str(found).endswith(f"\nholds: {found.holds}")
+
+
+def test_the_help_of_the_package_names_what_it_has():
+    names = re.findall(r"`([a-zA-Z_.]+)`", wk.__doc__)
+    assert len(names) > 15
+    for name in names:
+        attrgetter(name)(wk)
 
 
 def test_a_notebook_gets_balanced_html_in_which_texts_are_texts(shown):

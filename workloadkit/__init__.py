@@ -1,4 +1,14 @@
-"""Read, generate, transform and simulate workloads of parallel systems."""
+"""Read, generate, transform and simulate workloads of parallel systems.
+
+- Read logs: `read_log`, `load_sample`, `validate`, `clean`, `write_log`.
+- Describe them: `analysis.characterize`, `analysis.compare_two`, `analysis.compare_schedules`.
+- Make more logs: `resample`, `models.lublin`, `models.scale_load`.
+- Try schedulers: `simulate`, `sweep`, `Experiment`, with those of `schedulers`.
+- Let users react: ``simulate(log, users="fluid")``, with those of `users` and `populations`.
+- Ask theory: `queueing.closed`, `queueing.mixed`, `analysis.crosscheck`.
+
+Reports are in `analysis` and models of queues in `queueing`; neither needs a further import.
+"""
 
 import sys
 from types import ModuleType

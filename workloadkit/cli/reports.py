@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,9 +25,6 @@ TablesOption = Annotated[
         help="Write every table of the report to DIR as CSV, with all of its rows.",
     ),
 ]
-
-
-_WIDTH, _INDENT = 80, 8 * " "
 
 
 def page_option(name: str) -> Any:
@@ -90,12 +86,4 @@ def write_report(
     for words in report.warnings:
         write_message(f"warning: {report.name}: {words[0].lower()}{words[1:].rstrip('.')}")
     if report.headlines and not any(str(target) == "-" for target in (output, json)):
-        typer.echo(_on_a_terminal(report))
-
-
-def _on_a_terminal(report: "Report") -> str:
-    lines = []
-    for mark, head, effect in report.headlines:
-        lines += wrap(f"{mark:6}  {head}" if mark else head, _WIDTH, subsequent_indent=_INDENT)
-        lines += wrap(effect, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    return "\n".join(lines)
+        typer.echo(str(report))

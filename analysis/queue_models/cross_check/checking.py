@@ -124,10 +124,12 @@ def crosscheck(
 
     Parameters
     ----------
-    model : {"poisson", "mm1", "mmc", "sites", "md1", "closed", "think", "mixed", "reopen"}
-        Model of `queueing`; poisson is mm1, and think is closed. sites is mmc, and its simulation
-        a metasystem: a meta-scheduler sends each job to the site with the least remaining work, of
-        as many sites of one processor as there are servers.
+    model : str
+        Such as "mm1" or "mixed"; `workloadkit help crosscheck-models` lists all, with their
+        parameters. Those with formulas are models of `queueing`; poisson is mm1, and think is
+        closed. sites is mmc, and its simulation a metasystem: a meta-scheduler sends each job to
+        the site with the least remaining work, of as many sites of one processor as there are
+        servers.
     settings : workloadkit.settings.Crosscheck, optional
         The keyword-only settings as one object; keywords take precedence. Each run has its own
         random stream, spawned from the seed.

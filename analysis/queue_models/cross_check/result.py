@@ -48,6 +48,16 @@ class CrossCheck(AnalysisResult):
     points: pd.DataFrame
     simulation: Mapping[str, Any]
 
+    def __str__(self) -> str:
+        """Return the table of each point, and whether the comparison holds."""
+        columns = ["measure", "theory", "simulation", "low", "high", "z", "allowed", "holds"]
+        lines = [repr(self)]
+        for place, point in self.points.iterrows():
+            given = (f"{name} {point[name]}" for name in self.points if name not in OF_RUNS)
+            rows = self.table.loc[self.table["point"] == place, columns]
+            lines += [", ".join(given), rows.to_string(index=False, float_format="{:.5g}".format)]
+        return "\n".join([*lines, f"holds: {self.holds}"])
+
     @property
     def failed(self) -> pd.DataFrame:
         """Rows with a difference larger than allowed."""
