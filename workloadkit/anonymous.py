@@ -15,7 +15,7 @@ from workloadkit.errors import ParameterError
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.names import numbers_of
-from workloadkit.provenance import moved_times
+from workloadkit.provenance import jobs_removed, moved_times
 from workloadkit.record_fields import BY_NAME
 from workloadkit.trace import Columns, Trace, check_trace
 
@@ -165,6 +165,8 @@ def _header(trace: Trace, secret: bytes) -> tuple[Header, float | None]:
                     entries.append((label, date))
     if old.window is not None:
         entries.append(("Window", Header().window_text(*old.window)))
+    if removed := jobs_removed(old):
+        entries.append(("Note", f"filters ({removed} jobs removed)"))
     if made := moved_times(old):
         what = "simulated" if made[-1] == "simulated" else "resampled"
         entries.append(("Note", f"{what}: workloadkit {__version__}"))

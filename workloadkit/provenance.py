@@ -19,6 +19,13 @@ _CHOSEN = re.compile(r"chosen: workloadkit \S+, log .* \(((?:content )?sha256 [0
 # Operations that keep the recorded times of jobs.
 _KEEP_TIMES = ("chosen", "dependencies", "estimates of a model", "segment", "utility functions")
 
+_REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
+
+
+def jobs_removed(header: Header) -> int:
+    """Return how many jobs the filters that a header names removed."""
+    return sum(map(int, _REMOVED.findall("\n".join(header.lines))))
+
 
 def provenance(trace: Trace, **parameters: Any) -> dict[str, Any]:
     """Return what produced a result: version, log, digest of the log's text, and parameters.

@@ -14,7 +14,7 @@ from workloadkit.fields import BURST_STATUS, BY_NAME
 from workloadkit.header import Header
 from workloadkit.intake import Repair
 from workloadkit.preceding import Preceding, find_preceding
-from workloadkit.provenance import moved_times, operations
+from workloadkit.provenance import jobs_removed, moved_times, operations
 from workloadkit.trace import Trace
 
 #: An error contradicts the standard; a warning is legal but suspicious; a note is worth knowing.
@@ -29,7 +29,6 @@ FIRST_FEW = 3
 #: Operations that choose jobs of a log.
 _CHOOSE = {"chosen", "segment", "load set"}
 
-_REMOVED = re.compile(r"\((\d{1,18}) jobs? removed\)")
 _LEFT_OUT = re.compile(r"jobs left out of the simulation: (\d{1,18}) of ")
 
 
@@ -139,7 +138,7 @@ class CheckedLog:
     @cached_property
     def removed(self) -> int:
         """Number of jobs removed by the filters in the header."""
-        return sum(map(int, _REMOVED.findall("\n".join(self.header.lines))))
+        return jobs_removed(self.header)
 
     @cached_property
     def left_out(self) -> int:
