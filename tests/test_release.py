@@ -1,4 +1,4 @@
-"""A release besides code: the article with its numbers, texts, recipe and manual."""
+"""What a release contains in addition to code: article, texts, recipe and manual."""
 
 import importlib.util
 import re

@@ -41,10 +41,10 @@ def rows() -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             yield from _rows(what, write, read, Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        yield _beside_duckdb(Path(folder) / "export")
+        yield _compared_with_duckdb(Path(folder) / "export")
 
 
-def _beside_duckdb(path: Path) -> Row:
+def _compared_with_duckdb(path: Path) -> Row:
     """Compare the reader with a table of DuckDB that has the same columns, by one thread."""
     write_slurm(path, N_ROWS // 5)
     (ours, trace), (theirs, _) = in_turn(

@@ -1,4 +1,4 @@
-"""How fast logs are read and written, beside pandas and polars reading the same text."""
+"""How fast logs are read and written, compared with pandas and polars on the same text."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Users who react, by the words of Zakay (2018), chapter on feedback; everything looked up anew.
+"""Users who react, as in Zakay (2018), chapter on feedback; no result is kept between steps.
 
 A world has a clock, a list of what is planned, a machine (`tests.oracles.scheduling`) and people.
 Jobs of the log are dicts as in `tests.oracles.dependencies`, with requested_time and the processors

@@ -61,7 +61,7 @@ def test_without_criticality_this_is_easy(seed, overrun, passes, spare, strict):
 
 
 class Revised(OrderedScheduler):
-    """CREASY with all of its further parameters, everything looked up anew."""
+    """CREASY with all further parameters; each pass computes everything again."""
 
     LIGHT, FAIRNESS, EXPERIENCE = 40.0, 50.0, 30.0
 

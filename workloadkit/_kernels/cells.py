@@ -92,8 +92,10 @@ def find_fields(words, chars, one, two, quotes, bounds, first, n_quotes, odd):
             elif char == QUOTE:
                 count += 1
                 if quotes:  # they surround fields
-                    beside = chars[at + 1] if inside else chars[at - 1]
-                    is_odd |= not (beside == np.uint8(one) or beside == NEWLINE or beside == 0)
+                    neighbor = chars[at + 1] if inside else chars[at - 1]
+                    is_odd |= not (
+                        neighbor == np.uint8(one) or neighbor == NEWLINE or neighbor == 0
+                    )
                     inside = not inside
             elif char != np.uint8(one) and char != np.uint8(two):
                 is_odd = True

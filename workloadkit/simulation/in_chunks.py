@@ -55,7 +55,7 @@ _OF_WHOLE_LOGS = (
 )
 
 
-#: Results of jobs that are kept besides the starts, with their types; None for that of times.
+#: Further results of jobs that are kept with the starts, and their types; None: that of times.
 _KEPT = {PROMISED_START: np.float64, "interruptions": np.int64, "lost": np.bool_, "lost_work": None}
 
 #: Fields that a simulation uses on one pool of processors.

@@ -50,7 +50,7 @@ class OpenLog(Displayed):
     n_jobs : int
     machine : MachineDescription, optional
     further : tuple of str
-        What the log contains besides the fields of jobs; chunks are without it.
+        What the log contains in addition to the fields of jobs; chunks do not have it.
     decimals : frozenset of str
         Fields whose values may be decimals.
     """
