@@ -53,6 +53,7 @@ def as_whole(tmp_path):
         assert found.describe() == ours
         assert whole.metrics.keys() - ours.keys() <= {"prediction_accuracy", "under_predicted"}
         assert found.provenance == whole.provenance
+        assert found.log_window == whole.source.window
         for suffix in ("wkt.parquet", "swf")[: 1 if whole.promised is not None else 2]:
             files = []
             for name, write in (
@@ -116,11 +117,13 @@ def test_what_is_learned_of_groups_outlasts_chunks_without_them(engine, as_whole
 
 
 def test_odd_jobs_are_left_out_as_in_memory(as_whole):
-    """Jobs that never ran, chunks of them alone, jobs larger than the machine, unknown sizes."""
+    """Jobs that never ran, jobs larger than the machine, chunks of either alone, unknown sizes."""
     log = a_log(3)
     run, procs = log.column("run").copy(), log.column("procs").copy()
-    run[4:13], run[-1], procs[20:30], procs[35] = -1, -1, -1, 99
+    run[4:13], run[-1], procs[20:30], procs[35], procs[:4] = -1, -1, -1, 99, 99
+    wait = np.where(run < 0, 10**6, 0)  # what never ran does not extend the log
     more = {"cpu": np.where(run > 3, run / 8, -1), "job": np.arange(log.n_jobs) % 7 * 10**9}
+    more["wait"] = wait
     log = log.with_columns(run=run, procs=procs, requested_procs=procs * 0 + 4, **more)
     for chunk in CHUNKS:
         as_whole(log.with_columns(requested_procs=procs), "easy", chunk, procs=8, oversize="drop")

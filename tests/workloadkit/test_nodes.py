@@ -213,10 +213,13 @@ def test_random_cases_follow_the_definition(policies):
                 assert found == expected, (case, log, nodes, how)
 
 
-def case_of_processors(rng, policies, *, n_nodes, n_jobs):
-    """A log of jobs that need processors only, a machine and rules, drawn from a generator."""
+def case_of_processors(rng, policies, *, n_nodes, n_jobs, share=1.0):
+    """A log of jobs that need processors only, a machine and rules, drawn from a generator.
+
+    A job needs at most a `share` of the machine.
+    """
     cores = rng.choice([1, 2, 3, 4, 4, 12], n_nodes).tolist()
-    most = int(rng.integers(1, sum(cores) + 1))
+    most = int(rng.integers(1, max(1, share * sum(cores)) + 1))
     log = [
         (
             submit,
@@ -240,9 +243,11 @@ def case_of_processors(rng, policies, *, n_nodes, n_jobs):
 @pytest.mark.parametrize("policies", [("easy",), pytest.param(("fcfs", "sjf"), marks=COMPILES)])
 def test_jobs_that_need_processors_only_follow_the_definition(policies):
     rng = np.random.default_rng(3)
-    sizes = [(int(rng.integers(1, 80)), int(rng.integers(1, 25))) for _ in range(100)]
-    for n_nodes, n_jobs in [*sizes, (1100, 20)]:  # in several words of words
-        log, nodes, how = case_of_processors(rng, policies, n_nodes=n_nodes, n_jobs=n_jobs)
+    sizes = [(int(rng.integers(1, 80)), int(rng.integers(1, 25)), 1.0) for _ in range(100)]
+    sizes += [(int(rng.integers(2, 6)), 40, 0.5) for _ in range(250)]  # many jobs share few nodes
+    for n_nodes, n_jobs, share in [*sizes, (1100, 20, 1.0)]:  # in several words of words
+        case = {"n_nodes": n_nodes, "n_jobs": n_jobs, "share": share}
+        log, nodes, how = case_of_processors(rng, policies, **case)
         expected = by_definition(log, nodes, **how)
         for found in outcomes(log, nodes, **how):
             assert found == expected, (log, nodes, how)
