@@ -96,7 +96,7 @@ def pages() -> dict[str, str]:
         "supports.md": _table(("what is supported", "schedulers"), map(_supporting, OF_SCHEDULERS)),
         "states.md": _table(
             ("scheduler", "continues as if uncut from", "begins without a memory with"),
-            ((f"`{name}`", *continued_from(kind)) for name, kind in schedulers.known().items()),
+            _states(),
         ),
         "outage-types.md": _table(
             ("type", "meaning"), ((str(number), word) for number, word in OUTAGE_TYPES.items())
@@ -128,6 +128,15 @@ def _supporting(what: str) -> tuple[str, str]:
     return OF_SCHEDULERS[what], usual * "all but " + ", ".join(f"`{name}`" for name in named)
 
 
+def _states() -> Iterator[tuple[str, ...]]:
+    """Yield the schedulers that continue from the same states, and what these are."""
+    by_state: dict[tuple[str, str], list[str]] = {}
+    for name, kind in schedulers.known().items():
+        by_state.setdefault(continued_from(kind), []).append(f"`{name}`")
+    for state, names in by_state.items():
+        yield ", ".join(names), *state
+
+
 def _fields() -> Iterator[tuple[str, ...]]:
     """Yield each field of expressions, its other names, and what it is compared with."""
     for name, kind in KINDS.items():
@@ -157,7 +166,7 @@ def _setting(declared: Declared) -> tuple[str, ...]:
         name += f"<br>`{setting.option}`"
     unit = f" [{setting.unit}]" if setting.unit else ""
     default = "" if declared.default in (None, ()) else f"`{declared.default!r}`"
-    meaning = " ".join(filter(None, (setting.help, setting.more)))
+    meaning = _without_references(" ".join(filter(None, (setting.help, setting.more))))
     if setting.goes_with:
         meaning += f" Only with `{setting.goes_with}`."
     return name, _plain(declared.kind + unit), default, _plain(meaning), setting.recorded
@@ -234,17 +243,25 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def _choices(module: ModuleType) -> Iterator[str]:
-    """Yield a section for each scheduler, users, population or model that is built in."""
+    """Yield a section for each scheduler, users, population or model that is built in.
+
+    A parameter that an earlier section describes in the same words is a link to that section.
+    """
     package = module.__name__.rpartition(".")[2]
     known = module.known()
-    shared = {k: v for thing in known.values() for k, v in _meanings(thing).items()}
+    shared = {k: v for each in [*known.values()][::-1] for k, v in _meanings(each).items()}
+    first: dict[tuple[str, ...], str] = {}
     for name, thing in known.items():
         yield f"## {name}\n\n{_summary(thing)}\n"
         if thing.__name__ in module.__all__:
             path = f"workloadkit.{package}.{thing.__name__}"
             yield f"In Python: [`{path.replace('workloadkit', 'wk')}`](generated/api/{path}.rst).\n"
-        if parameters := list(_parameters(thing, shared)):
-            yield _table(("parameter", "values", "default", "meaning"), parameters)
+        parameters = list(_parameters(thing, shared))
+        if own := [row for row in parameters if first.setdefault(row, name) == name]:
+            yield _table(("parameter", "values", "default", "meaning"), own)
+        for other in dict.fromkeys(first[row] for row in parameters if row not in own):
+            same = ", ".join(row[0] for row in parameters if first[row] == other)
+            yield f"{same}: as for [{other}](#{other}).\n"
 
 
 def _parameters(thing: Any, shared: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, ...]]:
@@ -263,7 +280,8 @@ def _parameters(thing: Any, shared: Mapping[str, tuple[str, str]]) -> Iterator[t
     for name, kind, default in declared:
         shown = "" if default is MISSING or default is None else f"`{default!r}`"
         values, meaning = documented.get(name, ("", ""))
-        yield f"`{name}`", _plain(values) or f"`{_type(kind)}`", shown, _plain(meaning)
+        values = _plain(values) or f"`{_type(kind)}`"
+        yield f"`{name}`", values, shown, _plain(_without_references(meaning))
 
 
 def _meanings(thing: Any) -> dict[str, tuple[str, str]]:
@@ -271,7 +289,7 @@ def _meanings(thing: Any) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for owner in reversed(inspect.getmro(thing) if inspect.isclass(thing) else [thing]):
         documented = _documented(inspect.cleandoc(owner.__doc__ or ""))
-        found |= {k: v for k, v in documented.items() if not v[1].startswith("As of ")}
+        found |= {k: v for k, v in documented.items() if not v[1].startswith("As in ")}
     return found
 
 
@@ -432,7 +450,7 @@ def _object(path: str) -> Any:
 def _part(package: ModuleType, name: str) -> str:
     """Title of the part of a package that something is defined in."""
     home = getattr(package, name).__module__
-    within = re.match(rf"{package.__name__}\.\w+", home)
+    within = re.match(rf"{package.__name__}\.[a-z]\w*", home)
     return _summary(import_module(within[0] if within else home)).rstrip(".").partition(":")[0]
 
 
@@ -468,7 +486,13 @@ def _first_names() -> dict[type, str]:
 def _summary(thing: Any) -> str:
     """First paragraph of a docstring, without its references."""
     text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
-    return _plain(re.sub(r" ?\[\d+\]_", "", text.replace("\n", " ")))
+    return _plain(_without_references(text.replace("\n", " ")))
+
+
+def _without_references(text: str) -> str:
+    """Text without the numbers of references, whose list is elsewhere."""
+    text = re.sub(r"\b(as|in|of|that) \[\d+\]_", r"\1 the source", text)
+    return re.sub(r" ?\[\d+\]_", "", text)
 
 
 def _plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,7 @@ import typer
 import workloadkit
 from workloadkit import analysis, queueing
 from workloadkit.cli import app
-from workloadkit.settings.setting import settings_of
+from workloadkit.settings.setting import Settings, settings_of
 from workloadkit.simulation.schedule.measures import FURTHER, METRICS, OF_UTILITIES, PRODUCTIVITY
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -67,10 +68,34 @@ def test_the_reference_has_each_public_name(package, pages):
 
 
 def test_each_parameter_of_a_choice_has_its_meaning(pages):
-    for name in ("schedulers.md", "populations.md", "models.md"):
+    for name in ("schedulers.md", "predictors.md", "populations.md", "models.md"):
         rows = [line for line in pages[name].splitlines() if line.startswith("| `")]
         assert rows
-        assert not [row for row in rows if row.endswith("|  |")]
+        assert not [row for row in rows if row.endswith("|  |") or "| As in " in row]
+
+
+def test_a_parameter_is_described_once_and_linked_to_after_that(reference, pages):
+    for module in (reference.schedulers, reference.predictors, reference.users):
+        page = pages[f"{module.__name__.rpartition('.')[2]}.md"]
+        rows = [line for line in page.splitlines() if line.startswith("| `")]
+        assert len(rows) == len(set(rows))
+        for section in page.split("## ")[1:]:
+            kind = module.known()[section.partition("\n")[0]]
+            if not issubclass(kind, Settings):
+                names = [f.name for f in fields(kind) if f.init]
+                assert not [name for name in names if f"`{name}`" not in section]
+        for _, target in re.findall(r"\[([^]]*)\]\(#([^)]*)\)", page):
+            assert f"## {target}\n" in page
+
+
+def test_pages_of_choices_and_settings_have_no_numbers_of_references(pages):
+    for name in ("schedulers.md", "predictors.md", "users.md", "populations.md", "settings.md"):
+        assert not re.findall(r"\[\d+\\\]", pages[name])
+
+
+def test_a_scheduler_that_remembers_more_with_some_parameters_says_what_it_does_without_them(pages):
+    row = next(row for row in pages["states.md"].splitlines() if row.startswith("| `creasy`"))
+    assert " | running and waiting jobs alone; with fairness or experience, no state" in row
 
 
 def test_each_page_by_hand_that_includes_a_table_has_it(pages):

@@ -42,7 +42,7 @@ def _schedulers() -> str:
     for name, kind in SCHEDULERS.items():
         what, instead = continued_from(kind)
         if what != ALONE:
-            head = f"{name:<{_INDENT}}{what}; without: {instead}"
+            head = f"{name:<{_INDENT}}{what.removeprefix(f'{ALONE}; ')}; without: {instead}"
             lines.append(fill(head, _WIDTH, subsequent_indent=" " * _INDENT))
     return "\n".join(lines)
 

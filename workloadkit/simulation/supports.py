@@ -211,9 +211,9 @@ def continued_from(kind: Any) -> tuple[str, str]:
         return "none", "refused"
     if memory is None:
         return ALONE, ""
-    only = memory.only and f" ({memory.only})"
+    only = memory.only and f"{ALONE}; with {memory.only}, "
     state = "a saved state, for" if memory.kept else "no state, as none holds"
-    return f"{state} {memory.what}{only}", memory.instead or "refused"
+    return f"{only}{state} {memory.what}", memory.instead or "refused"
 
 
 @contextmanager

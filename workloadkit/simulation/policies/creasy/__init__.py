@@ -65,7 +65,7 @@ class Creasy(Backfilling):
 
     name: ClassVar[str] = "creasy"
     supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")
-    memory: ClassVar = Memory("the work of users", only="fairness and experience", kept=False)
+    memory: ClassVar = Memory("the work of users", only="fairness or experience", kept=False)
 
     alpha: float = 6000.0
     light: float = inf

@@ -125,8 +125,8 @@ class Ordered(SettledOrder):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: one of `BACKFILLS`, "same" for the order of the queue, or "none": no
-        job overtakes another.
+        Order of backfilling: "arrival", "sjf", "ljf", "smallest" or "largest"; "same" for that of
+        the queue; "none": no job overtakes another.
     reservations : int
         Number of waiting jobs with a reservation.
     spare, strict

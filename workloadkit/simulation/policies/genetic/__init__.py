@@ -65,9 +65,9 @@ class Genetic(QueuePriority):
     ----------
     window : int
         Number of waiting jobs in the search, the first to arrive. From 1, which is EASY, to
-        `LONGEST_WINDOW`.
+        10,000.
     individuals : int
-        Orders in each generation, from 1 to `MOST_INDIVIDUALS`.
+        Orders in each generation, from 1 to 1,000.
     generations : int
         Generations after the first; with 0 the best order of the first is used.
     mutation : float

@@ -33,8 +33,7 @@ class Order(Backfilling):
         An expression of a job's features, or a function of them, see Notes; by default the order of
         arrival.
     backfill : str or callable
-        Order of backfilling: "same" for that of the queue, "none", the name of a settled order, or
-        a score.
+        Order of backfilling: as for `easy`, or a score.
     oldest_first : float
         Jobs that have waited longer than this come before all others, the oldest first: a bound on
         starvation [1]_. [s]
@@ -82,7 +81,7 @@ class Order(Backfilling):
     name: ClassVar[str] = "order"
     supports: ClassVar = supporting("each pass", "parts", "state")
     memory: ClassVar = Memory(
-        "the work of users", only="scores of running_work, waiting_work and usage", kept=False
+        "the work of users", only="scores of running_work, waiting_work or usage", kept=False
     )
 
     score: str | Callable[..., Any] = "submit"
@@ -167,7 +166,18 @@ class Order(Backfilling):
 
 @dataclass(frozen=True)
 class NamedScore(AnotherOrder, Backfilling):
-    """The common part of orders with names; parameters are those of `Order`."""
+    """The common part of orders with names.
+
+    Parameters
+    ----------
+    backfill : str
+        Order of backfilling: as for `easy`, or a score.
+    oldest_first : float
+        Jobs that have waited longer than this come before all others, the oldest first: a bound on
+        starvation. [s]
+    reservations : int
+        Number of waiting jobs with a reservation.
+    """
 
     name: ClassVar[str]
     supports: ClassVar = supporting("each pass", "parts", "benchmark", "state")

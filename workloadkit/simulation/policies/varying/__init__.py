@@ -43,7 +43,8 @@ class InVaryingOrder(Backfilling):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a settled one, or "none".
+        Order of backfilling: "arrival", "sjf", "ljf", "smallest" or "largest"; "same" for that of
+        the queue; "none": no job overtakes another.
     spare, strict
         As in `workloadkit.simulation.policies.policy.Backfilling`.
     """
@@ -80,7 +81,8 @@ class Wfp3(InVaryingOrder):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a settled one, or "none".
+        Order of backfilling: "arrival", "sjf", "ljf", "smallest" or "largest"; "same" for that of
+        the queue; "none": no job overtakes another.
     spare, strict
         As in `workloadkit.simulation.policies.policy.Backfilling`.
 
@@ -103,7 +105,8 @@ class Unicef(InVaryingOrder):
     Parameters
     ----------
     backfill : str
-        Order of backfilling: "same" for that of the queue, a settled one, or "none".
+        Order of backfilling: "arrival", "sjf", "ljf", "smallest" or "largest"; "same" for that of
+        the queue; "none": no job overtakes another.
     spare, strict
         As in `workloadkit.simulation.policies.policy.Backfilling`.
 
@@ -161,7 +164,8 @@ class CustomOrder(Backfilling):
         compile or compiled by it already. Its values are taken as floats: the smallest comes
         first, ties by arrival, NaN last. They are computed again at the beginning of each pass.
     backfill : str
-        Order of backfilling: "same" for that of the queue, a settled one, or "none".
+        Order of backfilling: "arrival", "sjf", "ljf", "smallest" or "largest"; "same" for that of
+        the queue; "none": no job overtakes another.
     spare, strict
         As in `workloadkit.simulation.policies.policy.Backfilling`.
 
