@@ -1,9 +1,12 @@
 """Anonymize a log: other numbers, no names, another date; the workload stays as it is."""
 
 import hmac
+import re
 import secrets
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +14,13 @@ from numpy.typing import NDArray
 
 from workloadkit import __version__
 from workloadkit.clock import WEEK, span
-from workloadkit.errors import ParameterError
+from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
 from workloadkit.io.names import numbers_of
+from workloadkit.machine.description import MachineDescription, Switch
+from workloadkit.machine.hostlists import compress, expand_counted
+from workloadkit.machine.requests import field_of_partitions, partitions_of
 from workloadkit.provenance import jobs_removed, moved_times
 from workloadkit.record_fields import BY_NAME
 from workloadkit.trace import Columns, Trace, check_trace
@@ -37,6 +43,12 @@ _KEPT = (
     *("gpu_use", "energy", "attempts"),
 )
 
+#: Words of the side-car that stay; other words of these columns become unknown.
+_CHOICES = {"exclusive": ("yes",), "requested_memory_per": ("node", "cpu", "job")}
+
+#: A feature in a request such as ``[a*2&b|c]``, or a count, which stays.
+_FEATURE = re.compile(r"(\*[0-9]+(?![^&,|()\[\]*!]))|[^&,|()\[\]*!]+")
+
 #: Labels of the header whose number is kept, or one of whose words.
 _COUNTS = (
     *("MaxJobs", "MaxRecords", "MaxNodes", "MaxProcs", "MaxRuntime", "MaxMemory"),
@@ -55,10 +67,11 @@ def anonymize(trace: Trace, *, key: bytes | None = None) -> Trace:
     """Return a log without names, ids and dates, and with the same workload.
 
     Jobs, users, groups, executables, queues and partitions are numbered from 1 in the order of
-    their numbers, accounts and QOS by their first job. The log begins at the same hour of the same
-    weekday, one to twenty years earlier, and local time becomes its only time. Times, sizes, memory
-    and status of the jobs are kept, and so are sessions, batches, loads and schedules: policies
-    break ties by the order of numbers.
+    their numbers, accounts and QOS by their first job. Of the machine's description, nodes,
+    switches, features and pools are numbered in its order, partitions and queues as those of the
+    jobs. The log begins at the same hour of the same weekday, one to twenty years earlier, and
+    local time becomes its only time. Times, sizes, memory and status of the jobs are kept, and so
+    are sessions, batches, loads and schedules: policies break ties by the order of numbers.
 
     Parameters
     ----------
@@ -71,8 +84,8 @@ def anonymize(trace: Trace, *, key: bytes | None = None) -> Trace:
     -------
     Trace
         Of the header, counts are kept, and that times are not those that were recorded; of the
-        side-car, amounts, and `eligible`. All else is left out, with the description of the
-        machine.
+        side-car, amounts, `eligible`, and the nodes, features and pools of the jobs. All else is
+        left out.
 
     Raises
     ------
@@ -95,6 +108,8 @@ def anonymize(trace: Trace, *, key: bytes | None = None) -> Trace:
     numbers = {name: _numbers(trace, name, key) for name in _NUMBERED}
     jobs, bursts = _renumbered(trace, numbers)
     header, shift = _header(trace, key or secrets.token_bytes())
+    names = _Names(trace, numbers)
+    machine = names.machine()  # before the side-car: names are numbered in its order
     return trace.replaced(
         jobs=jobs,
         bursts=bursts,
@@ -105,9 +120,9 @@ def anonymize(trace: Trace, *, key: bytes | None = None) -> Trace:
         changes=(),
         repairs=(),
         dropped=(),
-        sidecar=_sidecar(trace, numbers, key, shift),
+        sidecar=_sidecar(trace, numbers, key, shift, names),
         intake=None,
-        machine=None,
+        machine=machine,
     )
 
 
@@ -194,16 +209,108 @@ def _start(old: Header, secret: bytes) -> tuple[int | None, float | None]:
     return new, new - begin if begin else None
 
 
+class _Words(dict[str, str]):
+    """New names of one kind: a letter, and numbers from 1 in the order in which they are met."""
+
+    def __init__(self, letter: str) -> None:
+        super().__init__()
+        self.letter = letter
+
+    def __missing__(self, word: str) -> str:
+        return self.setdefault(word, f"{self.letter}{len(self) + 1}")
+
+
+class _Names:
+    """The new names of what a log's machine has, for its description and for the side-car."""
+
+    def __init__(self, trace: Trace, numbers: dict[str, NDArray[np.int64]]) -> None:
+        self.node, self.feature, self.pool, self.switch = map(_Words, "nfps")
+        self.old = trace.machine
+        self.partition: dict[str, str] = {}
+        #: Words of the jobs in the field that names partitions, if not the numbers of the field.
+        self.field, self.words = field_of_partitions(trace), np.empty(0, object)
+        if self.old is not None and self.old.partitions:
+            self._name_partitions(trace, self.old, numbers[self.field])
+
+    def _name_partitions(
+        self, trace: Trace, machine: MachineDescription, numbers: NDArray[np.int64]
+    ) -> None:
+        """Name each partition by a number that its jobs alone have, or by an unused one."""
+        parts = machine.partitions
+        no_default = replace(machine, partitions=tuple(replace(p, default=False) for p in parts))
+        place, number = partitions_of(trace, no_default), numbers[: trace.n_jobs]
+        places: dict[int, list[int]] = {}
+        for one, its in np.unique(np.stack([number, place], axis=1), axis=0).tolist():
+            places.setdefault(one, []).append(its)
+        unused = max(numbers.max(initial=0), 0) + 1
+        for i, part in enumerate(parts):
+            own = [one for one, its in places.items() if its == [i]]
+            self.partition[part.name] = str(own[0] if own else unused + i)
+        shown = np.where(number == UNKNOWN, "", number.astype(str)).astype(object)
+        names = np.array([*self.partition.values(), ""], object)
+        words = np.where(place >= 0, names[place], shown)
+        if (words != shown).any():
+            self.words = words
+
+    def nodes(self, text: str) -> str:
+        """Return a list of nodes; empty if the text is none."""
+        with suppress(WorkloadError):
+            groups = groupby(expand_counted(text), key=lambda node: node[1])
+            lists = ((procs, compress(self.node[name] for name, _ in its)) for procs, its in groups)
+            return ",".join(f"{procs}*{nodes}" if procs else nodes for procs, nodes in lists)
+        return ""
+
+    def features(self, text: str) -> str:
+        """Return a request for features."""
+        return _FEATURE.sub(lambda found: found[1] or self.feature[found[0]], text)
+
+    def pools(self, text: str) -> str:
+        """Return requested amounts such as ``matlab=2,bb=10``."""
+        amounts = (part.partition("=") for part in text.split(","))
+        return ",".join(f"{self.pool[name]}={n}" for name, _, n in amounts if n.isdecimal())
+
+    def machine(self) -> MachineDescription | None:
+        """Return the description of the machine."""
+        if self.old is None:
+            return None
+        nodes = (
+            replace(
+                kind,
+                names=self.nodes(kind.names),
+                features=tuple(self.feature[name] for name in kind.features),
+                partitions=tuple(self.partition[name] for name in kind.partitions),
+            )
+            for kind in self.old.nodes
+        )
+        switches = (
+            Switch(
+                name=self.switch[switch.name],
+                nodes=self.nodes(switch.nodes),
+                switches=tuple(self.switch[name] for name in switch.switches),
+            )
+            for switch in self.old.switches
+        )
+        parts = (replace(part, name=self.partition[part.name]) for part in self.old.partitions)
+        pools = {self.pool[name]: amount for name, amount in self.old.pools.items()}
+        return MachineDescription(
+            nodes=tuple(nodes), partitions=tuple(parts), pools=pools, switches=tuple(switches)
+        )
+
+
 def _sidecar(
-    trace: Trace, numbers: dict[str, NDArray[np.int64]], key: bytes | None, shift: float | None
+    trace: Trace,
+    numbers: dict[str, NDArray[np.int64]],
+    key: bytes | None,
+    shift: float | None,
+    names: _Names,
 ) -> "pd.DataFrame | None":
-    """Return the side-car: amounts, numbers for names, and when jobs became eligible."""
+    """Return the side-car: amounts, new names, and when jobs became eligible."""
     import pandas as pd
 
-    known = trace.sidecar
-    if known is None:
+    if trace.sidecar is None and not names.words.size:
         return None
-    made = {name: known[name] for name in _KEPT if name in known}
+    known = pd.DataFrame(index=range(trace.n_jobs)) if trace.sidecar is None else trace.sidecar
+    made: dict[str, Any] = {name: known[name] for name in _KEPT if name in known}
     for name in (*_NUMBERED, *_ALSO_NUMBERED):
         if name in known:
             words = pd.Series(pd.Categorical(known[name].astype(str)))
@@ -212,6 +319,17 @@ def _sidecar(
             number = number[: trace.n_jobs]
             shown = np.where(number == UNKNOWN, "", number.astype(str))
             made[name] = pd.Series(pd.Categorical(shown))
+    if names.words.size:
+        made[names.field] = pd.Series(pd.Categorical(names.words))
+    for name in ("node_list", "features", "pools", *_CHOICES):
+        if name in known:
+            code, old = pd.factorize(known[name].astype(object).fillna(""))
+            if name in _CHOICES:
+                new = [word if word in _CHOICES[name] else "" for word in old]
+            else:
+                rename = names.nodes if name == "node_list" else getattr(names, name)
+                new = [rename(word) for word in old]
+            made[name] = pd.Series(pd.Categorical(np.array(new, object)[code]))
     if shift is not None and "eligible" in known:
         made["eligible"] = known["eligible"] + shift
     columns = [name for name in BY_NAME if name in made]

@@ -41,8 +41,8 @@ def anonymize(
 
     Jobs, users, groups, executables, queues and partitions are numbered from 1, in their order,
     and the log begins years earlier, at the same hour of the same weekday. Sessions, loads and
-    schedules stay the same. Of the side-car, amounts and accounts stay; the machine's description
-    is left out.
+    schedules stay the same, also on the nodes of LOG.machine.json, which is written with other
+    names of nodes, partitions, features and pools.
     """
     import workloadkit as wk
 

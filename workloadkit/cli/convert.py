@@ -161,7 +161,10 @@ def convert(
         raise ParameterError(f"--batsim requires OUT.json; {output} is {WRITTEN_TITLES[made]}")
     check_outputs(output, json=json, inputs=[*logs, key, slurm_conf])
     if slurm_conf is not None and anonymize:
-        raise ParameterError("--slurm-conf names nodes and partitions; not with --anonymize")
+        raise ParameterError(
+            "--slurm-conf names nodes and partitions; leave out --anonymize, and "
+            "then use workloadkit anonymize"
+        )
     sections: Any = mapping
     if mapping == "guess":
         sections = _guessed(logs, tz)

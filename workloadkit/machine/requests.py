@@ -228,10 +228,15 @@ def _word(trace: "Trace", name: str) -> NDArray[np.object_]:
     return trace.column(name).astype(object)
 
 
+def field_of_partitions(trace: "Trace") -> str:
+    """Return the field with the partitions of a log: queues, in a log without partitions."""
+    return "partition" if (trace.column("partition") != UNKNOWN).any() else "queue"
+
+
 def partitions_of(trace: "Trace", machine: MachineDescription) -> NDArray[np.int64]:
     """Return the places of the jobs' partitions, found by name, else by number."""
     place = {partition.name: i for i, partition in enumerate(machine.partitions)}
-    field = "partition" if (trace.column("partition") != UNKNOWN).any() else "queue"
+    field = field_of_partitions(trace)
     default = next((i for i, partition in enumerate(machine.partitions) if partition.default), -1)
     numbers, row = np.unique(trace.column(field), return_inverse=True)
     of_number = np.array([place.get(str(number), -1) for number in numbers.tolist()], np.int64)
