@@ -45,6 +45,9 @@ def as_table(names=None, **options):
 def test_what_pandas_writes_is_read(sep, index, end, quoting):
     text = as_table(sep=sep, index=index, lineterminator=end, quoting=quoting)
     trace = read(text)
+    assert wk.read_log(io.BytesIO(text.encode())).jobs.equals(
+        trace.jobs
+    )  # the format is recognized
     assert sidecar(trace, "executable") == NAMES
     assert trace.sidecar["gpus"].fillna(-1).tolist() == [2, 2, 0, 2, 2, 2, 2, -1, 2]
     assert column(trace, "procs") == [16] * len(JOBS)

@@ -133,7 +133,13 @@ def looks_like(lines: list[str]) -> bool:
     >>> looks_like(["JobID|Submit|State", "1|2024-05-01T08:00:00|COMPLETED"])
     True
     """
-    # a comment of SWF may name the columns of a side-car
-    known = [line.rstrip("\r") for line in lines if line.strip() and line[0] not in "#;"]
+    filled = [line.rstrip("\r") for line in lines if line.strip()]
+    # a comment of SWF may name the columns of a side-car; before rows separated by semicolons, the
+    # one at the beginning follows the empty name of an index, as pandas writes it
+    known = [
+        line
+        for line, below in zip(filled, [*filled[1:], ""], strict=True)
+        if line[0] not in "#;" or (line[0] == ";" != below[:1] and ";" in below)
+    ]
     at, columns = columns_at(known)
     return columns is not None or (bool(known) and is_row(known[at]))
