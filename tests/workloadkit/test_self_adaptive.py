@@ -31,6 +31,7 @@ settings_of_it = {
     "weeks": st.integers(1, 2),
     "most": st.integers(1, 4),
     "forecast": st.sampled_from(FORECASTS),
+    "run_times": st.sampled_from(["estimated", "actual"]),
     "measure": st.sampled_from(["bounded_slowdown", "slowdown", "response", "wait"]),
 }
 of_partitions = st.builds(SelfAdaptive, **settings_of_it)
@@ -245,6 +246,25 @@ def test_only_the_actual_future_contains_arrivals(engine):
     assert changes == {"waiting": 0, "replay": 0, "actual": 1}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_known_run_times_decide_by_how_long_jobs_run(engine):
+    # Two jobs wait at the end of the week. The first is planned for 2 days and runs 60 s; the
+    # second needs its whole day. By estimates SJF has the shorter waits, by run times EASY.
+    rows = [(0, 6.9 * DAY, 6.9 * DAY), (1, 1, 1), (6.95 * DAY, 2 * DAY, 2 * DAY)]
+    rows += [(6.96 * DAY, 60, 2 * DAY), (6.97 * DAY, DAY, DAY)]
+    submit, run, requested = np.transpose(np.rint(rows))
+    jobs = {"submit": submit, "run": run, "requested_time": requested, "procs": [1] * len(rows)}
+    changes = {}
+    for run_times in ("estimated", "actual"):
+        policy = SelfAdaptive(
+            candidates=(Easy(), Sjf()), forecast="waiting", measure="wait", run_times=run_times
+        )
+        schedule = wk.simulate(wk.Trace.from_columns(jobs), policy, procs=1, engine=engine)
+        assert schedule.history["tests"] > 0
+        changes[run_times] = [change["to"] for change in schedule.history["changes"]]
+    assert changes == {"estimated": ["sjf"], "actual": []}
+
+
 def test_a_change_of_partitions_keeps_pivots_and_their_promises():
     """Demoted pivots and partitions over their shares come about, and engines agree on them."""
     n_changes = 0
@@ -281,6 +301,7 @@ def test_a_family_of_one_is_easy():
 def test_wrong_parameters_are_refused():
     for wrong in (
         {"forecast": "oracle"},
+        {"run_times": "oracle"},
         {"measure": "utilization"},
         {"family": "fcfs"},
         {"threshold": -1.0},

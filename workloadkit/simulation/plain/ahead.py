@@ -1,4 +1,4 @@
-"""A simulation inside another one: what is there now goes on, with estimates as run times."""
+"""A simulation inside another one: what is there now goes on, as planned or as it will."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -29,8 +29,9 @@ class ForecastUser(User):
 class Ahead(Simulation):
     """A simulation that begins with the running and waiting jobs of another one.
 
-    A running job that has reached its planned end has ended. Nothing else is taken over from the
-    other scheduler, see `Scheduler.continue_from`.
+    Each job runs for its estimate, and a running job that has reached its planned end has ended;
+    or run times are known. Nothing else is taken over from the other scheduler, see
+    `Scheduler.continue_from`.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class Ahead(Simulation):
     scheduler : Scheduler
     jobs : iterable of Job
         Those that arrive later.
+    with_run_times : bool
+        Whether jobs have their run times instead of their estimates.
 
     Attributes
     ----------
@@ -57,6 +60,7 @@ class Ahead(Simulation):
         *,
         passes: Passes = "instant",
         utility_at: UtilityAt = "turnaround",
+        with_run_times: bool = False,
     ) -> None:
         coming = ForecastUser()
         coming.jobs = jobs
@@ -67,20 +71,21 @@ class Ahead(Simulation):
         there = sorted(
             (*other.scheduler.running, *other.scheduler.queue), key=attrgetter("arrival")
         )
-        records = {job: planned_copy(job, coming) for job in there}
+        records = {job: copy_of(job, coming, with_run_time=with_run_times) for job in there}
         for job, record in records.items():
             record.start = job.start
-        ended = [job for job in there if job.start is not None and job.planned_end <= other.now]
-        for job in ended:
-            show(records[job])
+        for job in there:
+            if not with_run_times and job.start is not None and job.planned_end <= other.now:
+                show(records[job])
         begin_at(self, other.now, [records[job] for job in there if records[job].view is None])
         self.copies = {job: record.view for job, record in records.items()}
 
 
-def planned_copy(job: Job | JobView, submitter: User) -> Job:
-    """Return a copy of a job that has not started, with its estimate as run time."""
-    copy = Job(submitter, job.user, job.procs, job.estimate, job.estimate, job.submit, job.number)
-    copy.queue, copy.utility, copy.recorded_wait = job.queue, job.utility, job.recorded_wait
+def copy_of(job: Job | JobView, submitter: User, *, with_run_time: bool = False) -> Job:
+    """Return a copy of a job that has not started, with its estimate as run time, or its own."""
     record: Any = getattr(job, "_record", job)
+    run = record.run if with_run_time else job.estimate
+    copy = Job(submitter, job.user, job.procs, run, job.estimate, job.submit, job.number)
+    copy.queue, copy.utility, copy.recorded_wait = job.queue, job.utility, job.recorded_wait
     copy.group, copy.partition, copy.tier = record.group, record.partition, record.tier
     return copy

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from workloadkit.clock import WEEK
 from workloadkit.errors import ParameterError, check_choice, quoted
 from workloadkit.simulation.engine import Job, JobView, Scheduler, User
-from workloadkit.simulation.plain.ahead import Ahead, planned_copy
+from workloadkit.simulation.plain.ahead import Ahead, copy_of
 from workloadkit.simulation.policies.creasy import Creasy
 from workloadkit.simulation.policies.multi_queue import MOST_PARTITIONS, MultiQueue
 from workloadkit.simulation.policies.multi_queue.plain import MultiQueueScheduler
@@ -22,6 +22,7 @@ from workloadkit.simulation.supports import Memory, supporting, supports
 from workloadkit.simulation.workload import Rules, Workload
 
 Forecast = Literal["waiting", "replay", "actual"]
+RunTimes = Literal["estimated", "actual"]
 
 #: Largest weight of criticality in the family "creasy"; the others are evenly spaced below.
 _LARGEST_ALPHA = 6000
@@ -44,8 +45,8 @@ class SelfAdaptive:
     the present state. The candidate with the smallest mean over the jobs that end in the simulated
     weeks is selected; among equal ones the present one, then the first.
 
-    The simulations do not know run times: every job runs for its estimate, and jobs that have
-    outlived it end at once. Nor do they know future jobs or outages.
+    By default the simulations do not know run times: every job runs for its estimate, and jobs that
+    have outlived it end at once. Nor do they know future jobs or outages.
 
     The present candidate keeps its state, such as reservations. Another one receives the waiting
     jobs as if they arrived now, in order of arrival; but multiple queues take over the partitions
@@ -72,6 +73,10 @@ class SelfAdaptive:
         Family of the candidates.
     candidates : tuple of policies, optional
         Any policies, in place of a family.
+    run_times : {"estimated", "actual"}
+        Run times in the simulations; schedulers plan with estimates in any case. "actual": those of
+        the log, unknown to a real scheduler. With actual arrivals as well, this is a bound on what
+        better forecasts can gain.
 
     Notes
     -----
@@ -97,11 +102,13 @@ class SelfAdaptive:
     measure: str = "bounded_slowdown"
     family: str = "multi-queue"
     candidates: tuple = ()
+    run_times: str = "estimated"
 
     def __post_init__(self) -> None:
         check_types(self)
         for parameter, known in (
             ("forecast", Forecast),
+            ("run_times", RunTimes),
             ("measure", MEASURES),
             ("family", FAMILIES),
         ):
@@ -299,6 +306,7 @@ class SelfAdaptiveScheduler(Scheduler):
             [*self._forecast(User(), until)],
             passes="event" if self._at.by_event else "instant",
             utility_at=self.utility_at,
+            with_run_times=self._knows_run_times,
         )
         copies = simulation.copies
         present = self.inner
@@ -313,6 +321,10 @@ class SelfAdaptiveScheduler(Scheduler):
         ended = [job for job in simulation.jobs if job.end <= until]
         return self.decisions.mean([(job.start - job.submit, job.run) for job in ended])
 
+    @property
+    def _knows_run_times(self) -> bool:
+        return self.policy.run_times == "actual"
+
     def _forecast(self, submitter: User, until: float) -> Iterator[Job]:
         """Yield the jobs that are assumed to arrive until then."""
         length = self.policy.weeks * WEEK
@@ -320,7 +332,7 @@ class SelfAdaptiveScheduler(Scheduler):
             past = [job for job in self._at.jobs if self.now - length < job.submit <= self.now]
             # new jobs with new numbers: jobs of one second keep their order
             for number, job in enumerate(past, 1):
-                copy = planned_copy(job, submitter)
+                copy = copy_of(job, submitter, with_run_time=self._knows_run_times)
                 copy.submit, copy.number = job.submit + length, number
                 yield copy
         elif self.policy.forecast == "actual":
@@ -330,5 +342,7 @@ class SelfAdaptiveScheduler(Scheduler):
                 if (jobs := user.known_jobs()) is None:
                     raise ParameterError(ONLY_REPLAYED)
                 yield from (
-                    planned_copy(job, submitter) for job in jobs if self.now < job.submit <= until
+                    copy_of(job, submitter, with_run_time=self._knows_run_times)
+                    for job in jobs
+                    if self.now < job.submit <= until
                 )

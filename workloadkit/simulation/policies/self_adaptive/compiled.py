@@ -250,9 +250,9 @@ class CompiledSelfAdaptive(CompiledPolicy):
     def _forecast_state(
         self, candidate: Any, state: State, low: int, now: Any
     ) -> tuple[State, CompiledPolicy]:
-        """Return a state to simulate with estimates, of the jobs from `low` on, and a candidate.
+        """Return a state to simulate, of the jobs from `low` on, and a candidate.
 
-        Jobs that have outlived their estimates have ended.
+        Jobs that have outlived their estimates have ended, unless run times are known.
         """
         which, submit = self._jobs_to_simulate(state, low, now)
         workload = self._workload(state, which, submit)
@@ -261,7 +261,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         how = compiled_form(candidate, workload, rules)
         window = how.new_state()
         running = running_jobs(state) - low
-        goes_on = state.start[low + running] + workload.estimate[running] > now
+        goes_on = state.start[low + running] + workload.run[running] > now
         begin_at(window, now, state.start[low : state.at.arrived], running[goes_on])
         window.first[:], window.at.n_seen = state.first, max(state.at.n_seen - low, 0)
         return window, how
@@ -285,7 +285,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         return which, times
 
     def _workload(self, state: State, which: NDArray[np.int64], submit: NDArray) -> Workload:
-        """Return some of the jobs, with their estimates as run times."""
+        """Return some of the jobs, with their estimates as run times, unless these are known."""
         w, utilities, estimate = self.workload, self.workload.utilities, state.jobs.estimate[which]
         if utilities is not None:
             utilities = utilities.take(which if w.users is None else w.users.tables.row[which])
@@ -293,7 +293,7 @@ class CompiledSelfAdaptive(CompiledPolicy):
         return replace(
             taken,
             submit=submit,
-            run=estimate,
+            run=estimate if self.policy.run_times == "estimated" else state.jobs.run[which],
             estimate=estimate,
             utilities=utilities,
             user_numbers=w.known_by,
