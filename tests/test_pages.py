@@ -108,9 +108,12 @@ def test_readme_is_short():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
 
 
-def test_the_glossary_has_each_field_and_scheduler():
+def test_the_glossary_has_each_field_and_source_and_a_page_each_scheduler():
     glossary = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
     assert not [f for f in FIELDS if f"`{f.name}` ({f.column})" not in glossary]
+    terms, _, sources = glossary.partition("## Sources")
+    cited = set(re.findall(r"\b[A-Z][\w'-]+ (?:19|20)\d\d\b", terms))
+    assert cited == set(re.findall(r"^- \*\*(.+?)\*\*", sources, re.MULTILINE))
     listed = (DOCS / "howto" / "choose-a-scheduler.md").read_text(encoding="utf-8")
     assert not [name for name in schedulers.known() if not re.search(rf"`{name}[`:]", listed)]
 
