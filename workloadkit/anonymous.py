@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workloadkit import __version__
 from workloadkit.clock import WEEK, span
+from workloadkit.columns import Columns
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.fields import UNKNOWN
 from workloadkit.header import Header
@@ -23,7 +24,7 @@ from workloadkit.machine.hostlists import compress, expand_counted
 from workloadkit.machine.requests import field_of_partitions, partitions_of
 from workloadkit.provenance import jobs_removed, moved_times
 from workloadkit.record_fields import BY_NAME
-from workloadkit.trace import Columns, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.columns import Columns
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadWarning, among, check_not_negative, quoted
 from workloadkit.fields import MAX_TIME
 from workloadkit.provenance import as_note, noted, provenance, seed_of
 from workloadkit.settings.making import DECAYS, Augment, Deadline
 from workloadkit.settings.setting import takes
-from workloadkit.trace import Columns, Trace, check_trace
+from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, check, unpack
 
 if TYPE_CHECKING:

@@ -208,8 +208,16 @@ class Clock:
         """Return local dates and times, to the second; valid only if `known`."""
         import pandas as pd
 
+        return pd.DatetimeIndex(self._seconds(time))
+
+    def datetimes(self, time: ArrayLike) -> list[datetime]:
+        """Return what `dates` does, without pandas."""
+        found: list[datetime] = self._seconds(time).tolist()
+        return found
+
+    def _seconds(self, time: ArrayLike) -> NDArray[np.datetime64]:
         local = np.floor(self.local(time) - _MONDAY).astype(np.int64)
-        return pd.DatetimeIndex(local.astype("datetime64[s]"))
+        return local.astype("datetime64[s]")
 
     def midnights(self, first: float, last: float, *, days: int = 1) -> NDArray[np.float64]:
         """Return the midnights, every `days` days, that enclose `first` to `last`.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from workloadkit import __version__
 from workloadkit.checkpoints import unfold
 from workloadkit.clock import enclosing, span
+from workloadkit.columns import Columns, HoldsTables
 from workloadkit.display import DAY, SINCE_BEGIN, Displayed, current_axes
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, WorkloadWarning, plural, quoted
@@ -36,17 +37,6 @@ if TYPE_CHECKING:
 _MOST_BINS = 500  # of a figure
 
 
-class Columns(dict[str, NDArray]):
-    """A table as columns; a Trace makes a DataFrame of it when one is requested.
-
-    Reading and simulating need none, and loading pandas takes longer than either.
-    """
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return next((column.size for column in self.values()), 0)
-
-
 @cache  # shared: a trace is never changed in place
 def no_jobs() -> Any:
     """Return the columns of no jobs."""
@@ -58,11 +48,8 @@ def _no_utility() -> Any:
     return Columns(row=np.empty(0, np.int64), time=np.empty(0), value=np.empty(0))
 
 
-_TABLES = ("jobs", "bursts", "utility")
-
-
 @dataclass(frozen=True, eq=False)
-class Trace(Displayed):
+class Trace(HoldsTables, Displayed):
     """A log of jobs, the data type that all parts of the toolkit use. Never changed in place.
 
     Parameters
@@ -109,6 +96,8 @@ class Trace(Displayed):
     [[1.0, 0.0, nan, 4.0], [2.0, 60.0, nan, 1.0]]
     """
 
+    _TABLES = ("jobs", "bursts", "utility")
+
     jobs: "pd.DataFrame"
     header: Header = field(default_factory=Header)
     bursts: "pd.DataFrame" = field(default_factory=no_jobs)
@@ -126,10 +115,7 @@ class Trace(Displayed):
     _read: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for name in _TABLES:
-            if isinstance(table := self.__dict__[name], Columns):
-                self.__dict__[f"_{name}"] = table
-                del self.__dict__[name]  # so that `__getattr__` is called
+        super().__post_init__()
         # A trace with replaced jobs or header no longer equals the text that was read. Ids are
         # unique here, because the original trace keeps the replaced objects alive.
         held = self._held()
@@ -140,21 +126,12 @@ class Trace(Displayed):
 
     def __getattr__(self, name: str) -> Any:
         """Make a DataFrame of the columns of a table."""
-        if name not in _TABLES or f"_{name}" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        import pandas as pd
-
-        self.__dict__[name] = pd.DataFrame(dict(self.__dict__[f"_{name}"]), copy=False)
-        del self.__dict__[f"_{name}"]
+        table = super().__getattr__(name)
         object.__setattr__(self, "_read", self._held())
-        return self.__dict__[name]
-
-    def __dir__(self) -> list[str]:
-        """Return the attributes, among them the tables that are made when they are used."""
-        return sorted({*super().__dir__(), *_TABLES})
+        return table
 
     def __getstate__(self) -> dict[str, Any]:
-        names = {f.name for f in fields(self)} | {f"_{name}" for name in _TABLES}
+        names = {f.name for f in fields(self)} | {f"_{name}_columns" for name in self._TABLES}
         return {name: value for name, value in self.__dict__.items() if name in names - {"_read"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -162,16 +139,15 @@ class Trace(Displayed):
         object.__setattr__(self, "_read", self._held())  # ids differ in copies and other processes
 
     def _held(self) -> tuple[int, ...]:
-        return *(id(self.table(name)) for name in _TABLES), id(self.header)
+        return *(id(self.table(name)) for name in self._TABLES), id(self.header)
 
     def table(self, name: str) -> "Columns | pd.DataFrame":
         """Return the columns of `jobs`, `bursts` or `utility`, as a DataFrame if there is one."""
-        columns = self.__dict__.get(f"_{name}")
-        return self.__dict__[name] if columns is None else columns
+        return self._columns_of(name)
 
     def replaced(self, **parts: Any) -> "Trace":
         """Return the log with other parts, by field; unlike `replace`, it makes no DataFrames."""
-        tables: dict[str, Any] = {name: self.table(name) for name in _TABLES}
+        tables: dict[str, Any] = {name: self.table(name) for name in self._TABLES}
         return replace(self, **tables | parts)
 
     @classmethod
@@ -278,7 +254,7 @@ class Trace(Displayed):
     def content_digest(self) -> str:
         """SHA-256 of the header, and of the columns of jobs, bursts and utility functions."""
         digest = hashlib.sha256("\n".join(self.header.lines).encode(errors="surrogatepass"))
-        for table in map(self.table, _TABLES):
+        for table in map(self.table, self._TABLES):
             digest.update(f"\n{len(table)} rows".encode())
             for name in table:
                 digest.update(f"\n{name} ".encode())

@@ -238,6 +238,8 @@ finally:
         "augment --priority 0=0 -o x.swf",
         "dependencies -o x.swf",
         "validate",
+        "outages --json -",
+        "anomalies",
         "sessions -o x",
         "sessions -o x --where user=3 --since 2021-03",
         "resample --count 1 -o .",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import (
     FEWEST_WEEKS,
@@ -22,15 +22,17 @@ from workloadkit.cleaning.cleaned import Filter, removals
 from workloadkit.cleaning.flurries import LIMITS, FlurryLimits, find_flurries
 from workloadkit.cleaning.quiet import find_dead_periods, find_quiet_ends
 from workloadkit.clock import DAY, interval_of
+from workloadkit.columns import Columns, HoldsTables
 from workloadkit.display import SINCE_BEGIN, Displayed, current_axes
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
-class Anomalies(Displayed):
+class Anomalies(HoldsTables, Displayed):
     """Result of `find_anomalies`.
 
     Parameters
@@ -50,11 +52,13 @@ class Anomalies(Displayed):
         Thresholds that define a flurry.
     """
 
+    _TABLES = ("daily",)
+
     name: str
     n_jobs: int
     items: tuple[Anomaly, ...]
     notes: tuple[str, ...]
-    daily: pd.DataFrame
+    daily: "pd.DataFrame"
     limits: FlurryLimits = LIMITS
 
     @property
@@ -96,8 +100,10 @@ class Anomalies(Displayed):
         found = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
         return f"{self.name!r}: {found}"
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         """Return a table with one row per anomaly."""
+        import pandas as pd
+
         columns = {
             "kind": [one.kind for one in self.items],
             "title": [one.title for one in self.items],
@@ -113,7 +119,7 @@ class Anomalies(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for JSON, with the evidence by name."""
-        days = max(len(self.daily), 1)
+        days = max(len(self._columns_of("daily")), 1)
         return {
             "log": self.name,
             "jobs": self.n_jobs,
@@ -165,10 +171,11 @@ class Anomalies(Displayed):
 
     def date(self, second: float) -> str:
         """Return the local day of a second of the log, or the day number if it is unknown."""
-        if "date" not in self.daily:
+        daily = self._columns_of("daily")
+        if "date" not in daily:
             return f"day {second / DAY:,.0f}"
-        day = int(np.searchsorted(self.daily["begin"], second, side="right")) - 1
-        return str(self.daily["date"].iloc[max(day, 0)].date())
+        day = int(np.searchsorted(daily["begin"], second, side="right")) - 1
+        return str(np.asarray(daily["date"])[max(day, 0)].astype("datetime64[D]"))
 
 
 def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:
@@ -240,21 +247,21 @@ def _recounted(trace: Trace, one: Anomaly) -> Anomaly:
     return replace(one, filter=one.filter.counted(count))
 
 
-def _daily_of_none() -> pd.DataFrame:
-    return pd.DataFrame({"begin": [], "end": [], "jobs": [], "flurries": []})
+def _daily_of_none() -> Any:
+    return Columns((name, np.empty(0)) for name in ("begin", "end", "jobs", "flurries"))
 
 
-def _daily(activity: Activity, in_flurry: np.ndarray) -> pd.DataFrame:
+def _daily(activity: Activity, in_flurry: NDArray[np.bool_]) -> Any:
     """Count the jobs of each local day."""
     submit, clock = activity.submit, activity.clock
     edges = clock.midnights(submit[0], submit[-1])
     day = interval_of(edges, submit)
-    table = {
-        "begin": edges[:-1],
-        "end": edges[1:],
-        "jobs": np.bincount(day, minlength=edges.size - 1),
-        "flurries": np.bincount(day[in_flurry], minlength=edges.size - 1),
-    }
+    table = Columns(
+        begin=edges[:-1],
+        end=edges[1:],
+        jobs=np.bincount(day, minlength=edges.size - 1),
+        flurries=np.bincount(day[in_flurry], minlength=edges.size - 1),
+    )
     if clock.known:
-        table["date"] = clock.dates(edges[:-1])
-    return pd.DataFrame(table)
+        table["date"] = np.array(clock.datetimes(edges[:-1]), "datetime64[s]")
+    return table

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.cleaning.anomaly import CHANGE, Anomaly
@@ -163,7 +162,8 @@ def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
     n = values.size
     if n < 2:
         return 0, 1.0
-    ranks = pd.Series(values).rank().to_numpy()
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # the mean rank of equal values
     after = np.arange(1, n)
     difference = np.abs(2 * np.cumsum(ranks)[:-1] - after * (n + 1))
     at = int(np.argmax(difference))

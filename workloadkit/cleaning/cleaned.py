@@ -5,10 +5,9 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.display import Displayed
@@ -19,6 +18,9 @@ from workloadkit.io.lines import line_blocks
 from workloadkit.io.swf.reading import MAX_COMMENT_LINES
 from workloadkit.select import Condition, LogJobs, parse
 from workloadkit.trace import Trace, check_trace, lost_predecessors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Filters that select jobs to remove, in the syntax of the Parallel Workloads Archive.
 #
@@ -78,7 +80,9 @@ class Filter(Displayed):
     def _summary(self) -> str:
         return repr(str(self))
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
+        import pandas as pd
+
         return pd.DataFrame({"filter": [str(self.condition)], "count": [self.count]})
 
     def counted(self, count: int | None) -> "Filter":

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import pdtr
 
 from workloadkit.cleaning.anomaly import DEAD_PERIOD, START_UP, WIND_DOWN, Activity, Anomaly
 from workloadkit.cleaning.cleaned import Filter
@@ -84,6 +83,8 @@ def _quiet_end(
     missing /= activity.ordinary_day
     if missing < MISSING_DAYS or not rows.size:
         return None
+    from scipy.special import pdtr
+
     span = (submit[0], submit[row]) if kind == START_UP else (submit[row], submit[-1])
     length = float(span[1] - span[0])
     if length > LONGEST_PART * (submit[-1] - submit[0]):

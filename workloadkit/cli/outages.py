@@ -1,7 +1,7 @@
 """`workloadkit outages`: outages inferred from a log."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,13 +16,12 @@ from workloadkit.cli.common import (
     write,
     write_json,
 )
-from workloadkit.cli.output import progress
+from workloadkit.cli.options import procs_option
+from workloadkit.cli.output import note, progress
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:
     from workloadkit.inferred_outages.infer import InferredOutages
-from workloadkit.cli.options import procs_option
-from workloadkit.cli.output import note
 
 EXAMPLES = """
 workloadkit outages log.swf.gz
@@ -56,41 +55,42 @@ def outages(
         found = wk.infer_outages(log, procs)
     for line in found.notes:
         note(line)
-    chosen = found.outages(min_confidence=min_confidence)
+    chosen = found.rows(min_confidence)
     if output:
-        write(output, chosen.text())
+        write(output, found.outages(min_confidence=min_confidence).text())
     if json:
         write_json(json, found.to_dict(min_confidence=min_confidence))
     if "-" not in (str(output), str(json)):
-        if len(chosen):
-            typer.echo(_table(found, min_confidence))
+        if chosen:
+            typer.echo(_table(found, chosen))
         n = plural(len(chosen), "outage")
-        less = len(found.table) - len(chosen)
+        less = len(found.rows(0)) - len(chosen)
         less_sure = f"; {less:,} with less confidence" if less else ""
         typer.echo(f"{n} of confidence {min_confidence:g} or more{less_sure}")
 
 
-def _table(found: "InferredOutages", min_confidence: float) -> str:
+def _table(found: "InferredOutages", chosen: list[dict[str, Any]]) -> str:
     from workloadkit.analysis.formats import duration
     from workloadkit.clock import Clock
     from workloadkit.inferred_outages.infer import EVIDENCE, shown
 
-    clock, chosen = Clock.of(found.trace), found.chosen(min_confidence)
+    clock = Clock.of(found.trace)
     rows = [["start", "length", "evidence", "waiting", "would fit", "confidence"]]
     rows += [
         [
-            f"{row.start:,.0f} s",
-            duration(row.end - row.start),
-            row.evidence,
-            f"{row.waiting:,}",
-            f"{row.would_fit:,}",
-            shown(row.confidence),
+            f"{row['start']:,.0f} s",
+            duration(row["end"] - row["start"]),
+            row["evidence"],
+            f"{row['waiting']:,}",
+            f"{row['would_fit']:,}",
+            shown(row["confidence"]),
         ]
-        for row in chosen.itertuples()
+        for row in chosen
     ]
     if clock.known:
-        dates = [f"{date:%Y-%m-%d %H:%M}" for date in clock.dates(chosen["start"])]
+        dates = [f"{x:%Y-%m-%d %H:%M}" for x in clock.datetimes([row["start"] for row in chosen])]
         for row, date in zip(rows, ["local time", *dates], strict=True):
             row.insert(1, date)
-    used = [f"{key}: {text}" for key, text in EVIDENCE.items() if (chosen["evidence"] == key).any()]
+    kinds = {row["evidence"] for row in chosen}
+    used = [f"{kind}: {text}" for kind, text in EVIDENCE.items() if kind in kinds]
     return "\n".join([aligned(rows, words={rows[0].index("evidence")}), *used])

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workloadkit.clock import Clock
+from workloadkit.columns import Columns, HoldsTables
 from workloadkit.display import Displayed, plot_spans
 from workloadkit.errors import ParameterError, WorkloadError, check_count, check_number
 from workloadkit.fields import MAX_PROCS, MAX_TIME
@@ -28,6 +28,7 @@ from workloadkit.provenance import plain, provenance
 from workloadkit.trace import Trace, check_trace
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Kinds of evidence for an outage.
@@ -58,7 +59,7 @@ _COLUMNS: dict[str, type] = {
 
 
 @dataclass(frozen=True, eq=False)
-class InferredOutages(Displayed):
+class InferredOutages(HoldsTables, Displayed):
     """Outages suggested by a log.
 
     Parameters
@@ -78,7 +79,9 @@ class InferredOutages(Displayed):
         Limitations of the log.
     """
 
-    table: pd.DataFrame
+    _TABLES = ("table",)
+
+    table: "pd.DataFrame"
     procs: int
     trace: Trace
     notes: tuple[str, ...] = ()
@@ -88,7 +91,8 @@ class InferredOutages(Displayed):
         return plot_spans(self.table, ax)
 
     def _summary(self) -> str:
-        return f"{self.trace.name!r}, {len(self.table):,} outages, {self.procs:,} processors"
+        n = len(self._columns_of("table"))
+        return f"{self.trace.name!r}, {n:,} outages, {self.procs:,} processors"
 
     def outages(self, *, min_confidence: float = 0.9) -> Outages:
         """Return the outages of a minimum confidence, for simulation or for a file.
@@ -99,38 +103,46 @@ class InferredOutages(Displayed):
         ----------
         min_confidence : float, default 0.9
         """
-        chosen = self.chosen(min_confidence)
         outages, header = [], Header(("; OutageFormat: 1",))
         header = header.appended(
             ("Note", "inferred from the log, not recorded; type and announcement are unknown")
         )
-        for number, row in enumerate(chosen.itertuples(), 1):
-            start, end = max(int(np.ceil(row.start)), 0), int(np.floor(row.end))
-            outages.append(Outage(number, start, end, procs=row.procs))
+        for number, row in enumerate(self.rows(min_confidence), 1):
+            start, end = max(int(np.ceil(row["start"])), 0), int(np.floor(row["end"]))
+            outages.append(Outage(number, start, end, procs=row["procs"]))
             text = (
-                f"{number} confidence {shown(row.confidence)}: {EVIDENCE[row.evidence]}; "
-                f"waiting {row.waiting}, would fit {row.would_fit}"
+                f"{number} confidence {shown(row['confidence'])}: {EVIDENCE[row['evidence']]}; "
+                f"waiting {row['waiting']}, would fit {row['would_fit']}"
             )
-            if row.ended_together:
-                text += f"; ended together {row.ended_together}"
+            if row["ended_together"]:
+                text += f"; ended together {row['ended_together']}"
             header = header.appended(("Inferred", text))
         return Outages(tuple(outages), header, f"outages of {self.trace.name}").tied_to(self.trace)
 
-    def chosen(self, min_confidence: float) -> pd.DataFrame:
+    def chosen(self, min_confidence: float) -> "pd.DataFrame":
         """Return the rows of a minimum confidence."""
+        return self.table[self._sure(min_confidence)]
+
+    def rows(self, min_confidence: float) -> list[dict[str, Any]]:
+        """Return the rows of a minimum confidence as plain Python values."""
+        table, sure = self._columns_of("table"), self._sure(min_confidence)
+        columns = [np.asarray(table[name])[sure].tolist() for name in table]
+        return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _sure(self, min_confidence: float) -> NDArray[np.bool_]:
         check_number("min_confidence", min_confidence)
         if not 0 <= min_confidence <= 1:
             raise ParameterError(
                 "min_confidence", f"is {min_confidence:g}; it must lie between 0 and 1"
             )
-        return self.table[self.table["confidence"] >= min_confidence]
+        return np.asarray(self._columns_of("table")["confidence"]) >= min_confidence
 
     def to_dict(self, *, min_confidence: float = 0.0) -> dict[str, Any]:
         """Return the outages of a minimum confidence as plain Python values."""
         return {
             "procs": self.procs,
             "notes": list(self.notes),
-            "outages": plain(self.chosen(min_confidence).to_dict("records")),
+            "outages": plain(self.rows(min_confidence)),
             "provenance": provenance(self.trace, min_confidence=min_confidence),
         }
 
@@ -205,7 +217,7 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
             f"The header does not state the machine's size: the maximum ever used is {machine:,}."
         )
     machine = min(machine, MAX_PROCS)
-    table = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _COLUMNS.items()})
+    found: list[dict[str, Any]] = []
     if np.ptp(jobs.start) > 0:
         quiet = silences(jobs, min(machine, most))
         found = _silent(played, jobs, quiet, machine)
@@ -217,9 +229,11 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
             found = [row for row in found if row["start"] not in stops]
             found += [row for row in _in_line(jobs, quiet) if row["end"] not in stops]
             found += waiting
-        if found:
-            table = pd.DataFrame(found, columns=list(_COLUMNS)).sort_values(["start", "end"])
-    return InferredOutages(table.reset_index(drop=True), machine, trace, tuple(notes))
+    found.sort(key=lambda row: (row["start"], row["end"]))
+    table = Columns(
+        (name, np.array([row[name] for row in found], dtype)) for name, dtype in _COLUMNS.items()
+    )
+    return InferredOutages(table, machine, trace, tuple(notes))
 
 
 def most_used(jobs: StartedJobs) -> float:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.columns import Columns
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, WorkloadError, check_number, plural, quoted
 from workloadkit.fields import MAX_PROCS, NAMES, UNKNOWN
 from workloadkit.header import Header
 from workloadkit.record_fields import BY_NAME
 from workloadkit.resample.pools import ResamplingPools
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 from workloadkit.units import joined_counting, words_of
 
 if TYPE_CHECKING:

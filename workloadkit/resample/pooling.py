@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.clock import WEEK, Clock
+from workloadkit.columns import Columns
 from workloadkit.errors import (
     ParameterError,
     WorkloadError,
@@ -22,7 +23,7 @@ from workloadkit.resample.mixing import joined_logs
 from workloadkit.resample.pools import Members, Pieces, PooledLog, ResamplingPools
 from workloadkit.sessions import label_jobs
 from workloadkit.settings.resampling import Classify, Moved, Resample
-from workloadkit.trace import Columns, Trace, check_ascending, list_of_logs
+from workloadkit.trace import Trace, check_ascending, list_of_logs
 from workloadkit.user_classes import CLASSES, classes_of
 
 #: A rare behaviour: a user, and the first and last second of the log in which it occurs.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.columns import Columns
 from workloadkit.custom import is_custom
 from workloadkit.distinct import distinct
 from workloadkit.errors import (
@@ -34,7 +35,7 @@ from workloadkit.simulation.schedule.notes import name_of
 from workloadkit.simulation.supports import Memories, memory_of, supports
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Workload, never
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     from workloadkit.simulation.selection import SimulationParts

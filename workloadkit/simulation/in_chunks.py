@@ -19,6 +19,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.columns import Columns
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.fields import NAMES
@@ -42,7 +43,7 @@ from workloadkit.simulation.supports import memory_of, supports
 from workloadkit.simulation.users import OpenUsers
 from workloadkit.simulation.workload import Workload, never, shortest_estimate
 from workloadkit.simulation.workload.from_log import look_whole
-from workloadkit.trace import Columns, Trace, no_jobs
+from workloadkit.trace import Trace, no_jobs
 from workloadkit.window import Extent, Window
 
 if TYPE_CHECKING:

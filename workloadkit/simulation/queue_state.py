@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.columns import Columns
 from workloadkit.display import Displayed
 from workloadkit.errors import (
     ParameterError,
@@ -32,7 +33,7 @@ from workloadkit.io.slurm_json.state import listed_state
 from workloadkit.provenance import as_note, noted, provenance
 from workloadkit.simulation.schedule import Schedule
 from workloadkit.simulation.workload.from_log import are_whole, cancelled_in_queue
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 
 #: Label of what a scheduler remembers, as JSON.
 _MEMORY = "StateMemory"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from workloadkit._kernels.compile import NotLoadedError, lacks_compiler, loaded_only
 from workloadkit._kernels.patience import seconds_left, spending
 from workloadkit.checkpoints import are_bursts
+from workloadkit.columns import Columns
 from workloadkit.errors import FormatError, plural
 from workloadkit.fields import BURST_STATUS, FIELDS, MAX_PROCS, UNKNOWN, Field
 from workloadkit.header import Header
@@ -27,7 +28,7 @@ from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import CHUNK, log_name
 from workloadkit.io.lines import NULS, decoded_line, without_nuls
 from workloadkit.io.swf.further import NUMBER, FurtherColumns
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 
 #: Longest accepted line. [bytes]
 MAX_LINE = 1 << 20

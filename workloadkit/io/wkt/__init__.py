@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit.checkpoints import burst_rows
+from workloadkit.columns import Columns
 from workloadkit.errors import FormatError, WorkloadError
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
@@ -26,7 +27,7 @@ from workloadkit.io.sidecar import (
 )
 from workloadkit.io.swf.writing import header_text
 from workloadkit.io.wkt.writing import ASCENDING, LAYOUT, MAGIC, SIDECAR, seal, write_wkt
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 from workloadkit.utility import check
 
 if TYPE_CHECKING:

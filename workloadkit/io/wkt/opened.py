@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workloadkit.columns import Columns
 from workloadkit.display import Displayed
 from workloadkit.errors import FormatError, ParameterError, check_count, plural, quoted
 from workloadkit.fields import NAMES
@@ -20,7 +21,7 @@ from workloadkit.io.machine import from_dict
 from workloadkit.io.sidecar import open_parquet, reading_parquet
 from workloadkit.io.wkt import checked_note, jobs_of, n_bytes_behind
 from workloadkit.io.wkt.writing import MAGIC, SIDECAR, sealed
-from workloadkit.trace import Columns, Trace
+from workloadkit.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
