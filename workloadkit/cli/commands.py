@@ -83,11 +83,13 @@ class _Conversion:
             return () if several else None
         if value == param.default and type(value) is kind:
             return value
-        if info.parser is None and several:
+        if info.parser is not None:
+            return [info.parser(each) for each in value] if several else info.parser(value)
+        if several:
             items = [_usual(get_args(kind)[0], info, item) for item in value]
             if None not in items:
                 return items
-        elif info.parser is None and (converted := _usual(kind, info, value)) is not None:
+        elif (converted := _usual(kind, info, value)) is not None:
             return converted
         return type(param).get_runtime_param(param).coerce(value, param=param, ctx=ctx)
 
