@@ -75,7 +75,7 @@ _PYTHON = "object, tuple, dict, Exception, BaseException, Protocol, Env"
 def pages() -> dict[str, str]:
     """Return the text of each generated file, by its name in docs/reference/generated."""
     return {
-        "settings.md": "\n".join(map(_settings, OPERATIONS)),
+        "settings.md": "\n".join(_settings()),
         "commands.md": _table(("command", "what it does"), _command_rows()),
         **{f"commands/{'-'.join(path)}.md": _command(path, cmd) for path, cmd in commands()},
         **{
@@ -147,14 +147,16 @@ def _fields() -> Iterator[tuple[str, ...]]:
 # -- Settings ------------------------------------------------------------------
 
 
-def _settings(operation: tuple[str, str, type[Settings]]) -> str:
-    function, command, cls = operation
-    names = f"`{function}`" + (f", `workloadkit {command}`" if command else "")
+def _settings() -> Iterator[str]:
+    """Yield a section for each operation."""
     head = ("setting", "values", "default", "meaning", "recorded")
-    return (
-        f"## {cls.__name__}\n\nOf {names}; one object: `wk.settings.{cls.__name__}`.\n\n"
-        + _table(head, map(_setting, settings_of(cls).values()))
-    )
+    first: dict[tuple[str, ...], str] = {}
+    for function, command, cls in OPERATIONS:
+        names = f"`{function}`" + (f", `workloadkit {command}`" if command else "")
+        yield f"## {cls.__name__}\n\nOf {names}; one object: `wk.settings.{cls.__name__}`.\n"
+        yield from _described_once(
+            head, map(_setting, settings_of(cls).values()), cls.__name__, first
+        )
 
 
 def _setting(declared: Declared) -> tuple[str, ...]:
@@ -243,10 +245,7 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def _choices(module: ModuleType) -> Iterator[str]:
-    """Yield a section for each scheduler, users, population or model that is built in.
-
-    A parameter that an earlier section describes in the same words is a link to that section.
-    """
+    """Yield a section for each scheduler, users, population or model that is built in."""
     package = module.__name__.rpartition(".")[2]
     known = module.known()
     shared = {k: v for each in [*known.values()][::-1] for k, v in _meanings(each).items()}
@@ -256,12 +255,8 @@ def _choices(module: ModuleType) -> Iterator[str]:
         if thing.__name__ in module.__all__:
             path = f"workloadkit.{package}.{thing.__name__}"
             yield f"In Python: [`{path.replace('workloadkit', 'wk')}`](generated/api/{path}.rst).\n"
-        parameters = list(_parameters(thing, shared))
-        if own := [row for row in parameters if first.setdefault(row, name) == name]:
-            yield _table(("parameter", "values", "default", "meaning"), own)
-        for other in dict.fromkeys(first[row] for row in parameters if row not in own):
-            same = ", ".join(row[0] for row in parameters if first[row] == other)
-            yield f"{same}: as for [{other}](#{other}).\n"
+        head = ("parameter", "values", "default", "meaning")
+        yield from _described_once(head, _parameters(thing, shared), name, first)
 
 
 def _parameters(thing: Any, shared: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, ...]]:
@@ -502,6 +497,21 @@ def _plain(text: str) -> str:
         re.sub(r"``", "`", part) if i % 2 else re.sub(r"([\\*_<>$\[\]{}#])", r"\\\1", part)
         for i, part in enumerate(parts)
     )
+
+
+def _described_once(
+    head: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    section: str,
+    first: dict[tuple[str, ...], str],
+) -> Iterator[str]:
+    """Yield a table of rows, and links to the sections that have the same rows: `first`."""
+    rows = list(rows)
+    if own := [row for row in rows if first.setdefault(row, section) == section]:
+        yield _table(head, own)
+    for other in dict.fromkeys(first[row] for row in rows if row not in own):
+        same = ", ".join(row[0].partition("<br>")[0] for row in rows if first[row] == other)
+        yield f"{same}: as for [{other}](#{other.lower()}).\n"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

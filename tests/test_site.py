@@ -32,11 +32,13 @@ def pages(reference):
 
 
 def test_the_reference_has_each_setting(reference, pages):
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", pages["settings.md"], re.M | re.S))
     for _, _, operation in reference.OPERATIONS:
-        _, _, section = pages["settings.md"].partition(f"## {operation.__name__}\n")
-        section = section.partition("\n## ")[0]
-        missing = [name for name in settings_of(operation) if f"| `{name}`" not in section]
-        assert not missing, operation
+        section = sections[operation.__name__]
+        shared = dict(re.findall(r"^(`.*): as for \[(\w+)\]", section, re.MULTILINE))
+        for name in settings_of(operation):
+            others = [sections[other] for names, other in shared.items() if f"`{name}`" in names]
+            assert sum(f"| `{name}`" in text for text in (section, *others)) == 1, (operation, name)
 
 
 def test_the_reference_has_each_command_with_its_options(pages):

@@ -1,4 +1,4 @@
-"""How much of a long loop is done, as a bar in a notebook."""
+"""Progress of long loops, as a bar in notebooks."""
 
 import sys
 from time import monotonic

@@ -1,4 +1,4 @@
-"""EASY in an order of its own: a score, as an expression of a job's features or a function."""
+"""EASY in a custom order: a score, as an expression of a job's features or a function."""
 
 import math
 from collections.abc import Callable, Mapping
