@@ -504,8 +504,19 @@ def test_a_result_without_a_folder_is_refused_before_all_else(run, tmp_path):
         target = tmp_path / "nosuch" / ("made.svg" if figure else "made.swf")
         log = ("-o", tmp_path / "made.swf") if command == "convert" and option != "-o" else ()
         done = run(command, *ARGUMENTS[command], *log, option, target)
-        err = f"error: {target}: cannot be written: No such file or directory\n"
+        err = f"error: {target}: cannot be written: there is no folder {target.parent}\n"
         assert done == (1, "", err)
+
+
+def test_a_result_in_place_of_a_folder_is_refused_before_all_else(run, tmp_path):
+    target = tmp_path / "made.svg"
+    target.mkdir()
+    kept = ("convert", "resample", "metasystem")  # with -o FILE, and folders of logs
+    for command in [name for name in ARGUMENTS if name not in kept]:
+        for option in results_of(command):
+            done = run(command, *ARGUMENTS[command], option, target)
+            err = f"error: {target}: cannot be written: it is a folder, not a file\n"
+            assert done == (1, "", err), (command, option)
 
 
 def test_no_two_results_of_a_command_go_to_one_file(run, tmp_path):

@@ -183,7 +183,7 @@ def test_a_report_that_cannot_be_written_is_exit_1(run, log, easy):
     target = log.parent / "nosuch" / "report.json"
     code, out, err = run("check", log, easy, "--json", target)
     assert (code, out) == (1, "")
-    assert err == f"error: {target}: cannot be written: No such file or directory\n"
+    assert err == f"error: {target}: cannot be written: there is no folder {target.parent}\n"
 
 
 def test_help_shows_examples(run):

@@ -289,7 +289,7 @@ def test_an_output_that_cannot_be_written_is_exit_1(run, log, option):
     target = log.parent / "nosuch" / "out.svg"
     code, out, err = run(log, option, target)
     assert (code, out) == (1, "")
-    assert err == f"error: {target}: cannot be written: No such file or directory\n"
+    assert err == f"error: {target}: cannot be written: there is no folder {target.parent}\n"
     assert others(log) == []
 
 

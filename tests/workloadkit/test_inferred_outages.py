@@ -211,6 +211,17 @@ def test_a_stop_in_which_jobs_wait_is_found():
     assert row["confidence"] > 0.99
 
 
+def test_a_stop_that_reaches_out_of_the_window_of_the_log_is_not_proposed():
+    # The last job waits for 3 hours after all others: jobs submitted later may have run meanwhile.
+    trace = steady(401, [(240_000, 250_800)])
+    assert wk.infer_outages(trace).table.empty
+    cut = steady(500, [(240_000, 250_800)]).where(until=240_300.0)
+    assert wk.infer_outages(cut).table.empty
+    stated = replace(trace, header=wk.Header((f"; Window: {trace.header.window_text(0, 250_800)}",)))
+    (row,) = wk.infer_outages(stated).table.itertuples()
+    assert (row.start, row.end, row.evidence) == (240_000, 250_800, "waiting")
+
+
 def test_a_job_as_large_as_what_is_free_would_fit():
     for procs in (1, 2):  # jobs of one processor
         found = wk.infer_outages(steady(300, [(60_000, 66_000)]), procs)

@@ -301,9 +301,9 @@ def check_outputs(
 ) -> None:
     """Check the names of results, by their kind, before anything is read.
 
-    Errors are two results in one file or on stdout, a folder that does not exist, a suffix of
-    another kind of result or one that cannot be written, and a result that would overwrite an
-    input.
+    Errors are two results in one file or on stdout, a result in a folder that does not exist, or
+    that is a folder, a suffix of another kind of result or one that cannot be written, and a result
+    that would overwrite an input.
     """
     from workloadkit.io.files import check_suffix, is_folder
 
@@ -315,8 +315,9 @@ def check_outputs(
             where = "stdout" if target == "-" else target
             raise typer.BadParameter(f"two results cannot both go to {where}")
         check_suffix(target)
-        if not is_folder(Path(target).parent):
-            raise WorkloadError(f"{target}: cannot be written: No such file or directory")
+        check_folder_of(target)
+        if target != "-" and is_folder(target):
+            raise WorkloadError(f"{target}: cannot be written: it is a folder, not a file")
         for source in inputs:
             if source and _same_file(source, target):
                 raise ParameterError(
@@ -325,6 +326,15 @@ def check_outputs(
     for kind, result in kinds.items():
         if result and str(result) != "-":
             _check_kind(kind, result)
+
+
+def check_folder_of(target: str | Path) -> None:
+    """Check that the folder of a result exists."""
+    from workloadkit.io.files import is_folder
+
+    folder = Path(target).parent
+    if not is_folder(folder):
+        raise WorkloadError(f"{target}: cannot be written: there is no folder {folder}")
 
 
 def _check_kind(kind: str, target: Path) -> None:

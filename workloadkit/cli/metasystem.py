@@ -9,6 +9,7 @@ from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
     aligned,
+    check_folder_of,
     check_outputs,
     figure_option,
     write,
@@ -83,12 +84,11 @@ def metasystem(
     """
     from workloadkit.analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import meta_scheduler_named
-    from workloadkit.io.files import is_folder
     from workloadkit.metasystem import check_metasystem, read_metasystem, simulate_metasystem
 
     check_outputs(plot, json=json, inputs=[description])
-    if output is not None and not is_folder(output.parent):
-        raise WorkloadError(f"{output}: cannot be written: No such file or directory")
+    if output is not None:
+        check_folder_of(output)
     policies: dict[str, Any] = {}
     for word in policy or ():
         name, sign, value = word.partition("=")

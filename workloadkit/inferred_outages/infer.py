@@ -26,6 +26,7 @@ from workloadkit.inferred_outages.idle_periods import (
 from workloadkit.io.outages import Outage, Outages
 from workloadkit.provenance import plain, provenance
 from workloadkit.trace import Trace, check_trace
+from workloadkit.window import Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,8 +161,9 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
 
     The reference is how long other jobs waited although they fitted, and how many submissions a
     working machine usually misses between jobs: the confidence compares the number of longer idle
-    periods with the expected number. Periods below ten minutes are not proposed. Jobs of unknown
-    wait are excluded if other waits are known, and checkpointed jobs are split into their bursts.
+    periods with the expected number. Periods below ten minutes are not proposed, nor are those that
+    reach out of the log's window, where jobs that the log lacks may run. Jobs of unknown wait are
+    excluded if other waits are known, and checkpointed jobs are split into their bursts.
     A partial outage during which other jobs start is not found, because smaller jobs would fit the
     seemingly free processors in any log.
 
@@ -219,7 +221,7 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
     machine = min(machine, MAX_PROCS)
     found: list[dict[str, Any]] = []
     if np.ptp(jobs.start) > 0:
-        quiet = silences(jobs, min(machine, most))
+        quiet = _within(trace.window, silences(jobs, min(machine, most)))
         found = _silent(played, jobs, quiet, machine)
         if waits_known:
             waiting = _waiting(jobs, quiet, machine)
@@ -234,6 +236,12 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
         (name, np.array([row[name] for row in found], dtype)) for name, dtype in _COLUMNS.items()
     )
     return InferredOutages(table, machine, trace, tuple(notes))
+
+
+def _within(window: Window, quiet: Silences) -> Silences:
+    """Return the periods in which the log is complete: outside, jobs that it lacks may run."""
+    inside = (quiet.begin >= window.begin) & (quiet.end <= window.until)
+    return Silences(*(column[inside] for column in quiet))
 
 
 def most_used(jobs: StartedJobs) -> float:
