@@ -122,10 +122,11 @@ def section(trace: Trace) -> Section:
     }
     notes = (*unknown_users(trace), *_NOTES)
     if not len(found):
-        finding = (
-            f"None of the {plural(n_users, 'user')} looks automatic; {len(table):,} have enough "
-            "jobs to be judged."
-        )
+        none = "The only user does not look"
+        if n_users > 1:
+            none = f"None of the {n_users:,} users looks"
+        have = "has" if len(table) == 1 else "have"
+        finding = f"{none} automatic; {len(table):,} {have} enough jobs to be judged."
         tables: tuple[Table, ...] = (_of_limits(trace),)
         return Section("automatic", _TITLE, finding, notes, values, tables)
     names = named_users(trace, found.index)

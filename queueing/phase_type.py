@@ -113,6 +113,7 @@ class PhaseType(DisplayedResult):
         table = self.to_frame()
         ax.plot(table["t"], table["sf"])
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.set(xlabel="time t", ylabel="share of times above t")
         return ax
 

@@ -71,6 +71,7 @@ class Form(DisplayedResult):
             label = ", ".join(f"{name} = {v:g}" for name, v in at.items())
             ax.plot(times, self.with_values(at).at_times(times), label=label or str(self))
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.set_xlabel("response time r, in the unit of S")
         ax.set_ylabel(type(self).__name__.lower() + " of r")
         ax.legend()

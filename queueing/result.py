@@ -352,6 +352,7 @@ class ModelResult(DisplayedResult):
         for job in self.jobs:
             ax.plot(times, self.sf(times, job), label=f"{job} jobs")
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.set(xlabel="response time t, in the unit of S", ylabel="share of jobs with response > t")
         if len(self.jobs) > 1:
             ax.legend()

@@ -190,6 +190,9 @@ _MOST_ON_LINEAR = 30  # ratio of the largest to the smallest value
 _MOST_LABELS = 8  # that fit on an axis
 
 
+_BAND: dict[str, Any] = {"alpha": 0.15, "linewidth": 0}
+
+
 def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw a metric over the load, one line per scheduler, with intervals.
 
@@ -218,6 +221,8 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
     logarithmic = metric != _SATURATED and _spreads(shown)
     ascending = table.sort_values("load", kind="stable")
     names = list(dict.fromkeys(sweep.table["scheduler"]))
+    least, most = sweep.table["runs"].min(), sweep.table["runs"].max()
+    has_bands = metric != _SATURATED and least > 1
     for name, line in zip(names, cycle(style.LINES), strict=False):
         rows = ascending[ascending["scheduler"] == name]
         load = rows["load"].to_numpy(dtype=np.float64)
@@ -239,8 +244,11 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
                 color=line["color"],
                 label=f"{name}, runs that do not saturate",
             )
-        if sweep.table["runs"].min() > 1:
-            ax.fill_between(load, low, high, color=line["color"], alpha=0.15, linewidth=0)
+        if has_bands:
+            ax.fill_between(load, low, high, color=line["color"], **_BAND)
+    if has_bands:
+        bands = f"95 % interval, {'' if least == most else f'{least:,} to '}{most:,} runs"
+        ax.fill_between([], [], [], color=style.MUTED, label=bands, **_BAND)
     by_users = sweep.load_by == "users"
     ax.set_xlabel(sweep.load_title)
     title = "runs that saturate" if metric == _SATURATED else metric_title(metric)

@@ -67,6 +67,9 @@ def test_logs_in_which_none_is_found_say_so():
     section = automatic.section(wk.load_sample())
     assert section.finding.startswith("None of the 60 users looks automatic; ")
     assert [table.name for table in section.tables] == ["limits"]
+    one = wk.Trace.from_columns({"submit": [0], "run": [5], "procs": [1], "user": [7]})
+    finding = "The only user does not look automatic; 0 have enough jobs to be judged."
+    assert automatic.section(one).finding == finding
     no_users = wk.Trace.from_columns({"submit": [0], "run": [5], "procs": [1]})
     assert automatic.section(no_users).notes == ("No user is known, so none can be judged.",)
 

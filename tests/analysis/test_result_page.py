@@ -72,6 +72,7 @@ def panels_of(page):
             "Sites",
         ),
         ("queueing closed N=1:5 Z=5 S=1 --plot", ["closed"], 1, "Measures"),
+        ("queueing mm1 lam=0.5 S=1 --plot", ["mm1"], 1, "Measures"),
         ("queueing fit log.swf --plot", ["log.swf"], 1, "Record and models"),
         (
             "crosscheck mm1 lam=0.3,0.5 S=1 --runs 2 --jobs 400 --seed 1 --plot",
@@ -92,6 +93,7 @@ def test_figures_of_commands_are_pages(folder, words, titles, n_panels, table):
     assert all(panel["marks"] for panel in found[titles[0]])
     assert re.search(rf"<caption id=[^>]*>{table}", page)
     assert page.count("<svg viewBox") == len(titles)
+    assert "$" not in "".join(re.findall(r"<text[^>]*>(.*?)</text>", page))  # no mathematics
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
 
 

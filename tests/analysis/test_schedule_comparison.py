@@ -614,7 +614,8 @@ def test_loads_by_users_are_drawn_as_factors_with_intervals_in_hours(ax):
     analysis.schedules.plot_sweep(swept, ax=ax)
     assert ax.get_xlabel() == "users factor"
     assert ax.xaxis.get_major_formatter()(1.5) == "1.5"
-    (band,) = ax.collections
+    band, _ = ax.collections  # and that of the legend
+    assert legend(ax) == ["easy", "95 % interval, 2 runs"]
     ends = band.get_paths()[0].get_extents().intervaly
     table = swept.table
     assert ends * 3600 == pytest.approx(
@@ -630,13 +631,13 @@ def test_sweeps_are_drawn_with_a_line_for_each_scheduler(ax):
         "mean bounded slowdown",
         "utilization",
     ]
-    assert legend(panels[0]) == ["fcfs", "easy"]
+    assert legend(panels[0]) == ["fcfs", "easy", "95 % interval, 2 runs"]
     fcfs, easy = panels[0].lines
     assert fcfs.get_ydata() == pytest.approx(
         swept.table.query("scheduler == 'fcfs'")["mean_wait"] / 3600
     )
     assert easy.get_xdata().tolist() == [0.5, 0.7]
-    assert len(panels[0].collections) == 2  # the intervals
+    assert len(panels[0].collections) == 3  # the intervals, and that of the legend
     message = "the sweep has no metric 'jobs'; known: mean_wait, mean_b"
     with pytest.raises(ParameterError, match=message):
         analysis.schedules.plot_sweep(swept, "jobs", panels[0])

@@ -276,7 +276,7 @@ def _draw(found: "CrossCheck | CrossCheckOfAll", path: Path) -> None:
     )
 
     if isinstance(found, CrossCheck):
-        size = (5 * (1 + len(responses(found))), 4)
+        size = (5.0 * (1 + len(responses(found))), 4.0)
         tables = {
             "Theory and simulation, with its standard error and 95 % interval (low, high), the "
             "relative error stated by the theory, and the allowed difference.": found.table,
@@ -286,7 +286,7 @@ def _draw(found: "CrossCheck | CrossCheckOfAll", path: Path) -> None:
         plot: Callable[..., Any] = partial(plot_crosscheck, found)
         title = found.model
     else:
-        plot, title, size = found.plot, "all models", (6, 5)
+        plot, title, size = found.plot, "all models", (6, 1 + 0.2 * len(found.table))
         tables = {"The largest difference of each model.": found.table}
     analysis.save_figure(plot, path, title=title, size=size, tables=tables)
     note(f"wrote {path}")

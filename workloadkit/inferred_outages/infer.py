@@ -241,7 +241,7 @@ def infer_outages(trace: Trace, procs: int | None = None) -> InferredOutages:
 def _within(window: Window, quiet: Silences) -> Silences:
     """Return the periods in which the log is complete: outside, jobs that it lacks may run."""
     inside = (quiet.begin >= window.begin) & (quiet.end <= window.until)
-    return Silences(*(column[inside] for column in quiet))
+    return Silences._make(column[inside] for column in quiet)
 
 
 def most_used(jobs: StartedJobs) -> float:

@@ -138,6 +138,7 @@ def plot_run_times(data: "pd.DataFrame", ax: "Axes | None" = None) -> "list[Axes
     for place, (panel, (title, its)) in enumerate(zip(axes, groups, strict=True)):
         _lines(panel, its, "x", "longer")
         panel.set_yscale("log")
+        panel.yaxis.set_major_formatter("{x:g}")
         panel.set_ylim(1e-3, 1)
         panel.set_title(title, fontsize=10)
         panel.tick_params(labelleft=place % 2 == 0)
