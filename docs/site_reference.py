@@ -206,7 +206,8 @@ def _command(path: tuple[str, ...], command: Command) -> str:
     for title, parameters in _by_panel(command):
         rows = (parameter.get_help_record(context) for parameter in parameters)
         cells = ((f"`{row[0]}`", _plain(row[1])) for row in rows if row)
-        text += [f"## {title}", "", _table((title.lower().rstrip("s"), "meaning"), cells)]
+        kind = "argument" if title == "Arguments" else "option"
+        text += [f"## {title}", "", _table((kind, "meaning"), cells)]
     lists = {"Examples": "\n".join(command.examples)}
     lists |= {TOPICS[topic].title: TOPICS[topic].text().strip() for topic in command.topics}
     for heading, body in lists.items():
