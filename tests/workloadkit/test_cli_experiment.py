@@ -1,11 +1,13 @@
 """`workloadkit experiment`: what goes where, and what bad input and wrong usage get."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import workloadkit as wk
 from tests.workloadkit.test_experiment import LOGS, TOML
+from workloadkit.cli.output import print_all
 from workloadkit.experiments import custom_parts
 from workloadkit.experiments.results import merge_results
 from workloadkit.experiments.specification import read_experiment
@@ -43,6 +45,28 @@ def test_the_means_are_on_stdout_a_table_for_each_reading(run):
 def test_results_are_those_of_the_library(run):
     run("run", "x.toml", "--out", "results", "--workers", 2)
     assert merge_results(["results"]).runs.equals(read_experiment("x.toml").run().runs)
+
+
+@pytest.mark.parametrize("width", [34, 45, 59, 70])
+def test_on_a_narrow_terminal_words_and_intervals_stay_whole(width, monkeypatch, capsys):
+    metrics = ["mean_wait", "utilization"]
+    sweep = wk.sweep(LOGS["a"], ["fcfs", "easy"], [0.5, 2.9], metrics=metrics, runs=2, rng=1)
+    saturated = sweep.runs["load"] > 1
+    results = replace(sweep, runs=sweep.runs.assign(saturated=saturated))
+
+    def shown(columns):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_all(results, "fcfs")
+        out = capsys.readouterr().out
+        assert all(len(line) <= columns for line in out.splitlines())
+        return out.partition("the log: outside")[0].split()
+
+    wide, narrow = (" ".join(shown(columns)) for columns in (300, width))
+    intervals = re.findall(r"\[.*?\]", wide)
+    assert len(intervals) > 8
+    for text in (*intervals, "fcfs", "easy", "saturated", "mean wait", "0.5", "2.9"):
+        assert text in wide
+        assert text in narrow
 
 
 def test_schedulers_are_compared(run):

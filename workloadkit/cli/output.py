@@ -273,7 +273,9 @@ def print_all(results: "Results", baseline: str | None) -> None:
     ]
     if any(outside):
         where = f"the log: outside {sum(outside):,} of {len(outside):,} intervals."
-        typer.echo(fill(f"{where} {_WHY}", _WIDTH))
+        from rich.console import Console
+
+        typer.echo(fill(f"{where} {_WHY}", min(_WIDTH, Console().width)))
 
 
 def print_results(results: "Results") -> None:
@@ -312,7 +314,7 @@ def _print(table: "pd.DataFrame", results: "Results", columns: Mapping[str, Colu
 
 
 def _print_one(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str, Column]) -> None:
-    """Print a table, or one for each column if it is too wide."""
+    """Print a table, or one for each column if it is too wide, or lines on a narrow terminal."""
     from rich.console import Console
     from rich.measure import Measurement
 
@@ -328,7 +330,38 @@ def _print_one(table: "pd.DataFrame", axes: Sequence[str], columns: Mapping[str,
         return
     for title, column in columns.items():
         one = _laid_out(table, axes, {title: column})
-        console.print(one if fits(one) else _laid_out(table, axes, {title: column}, title_width=22))
+        if not fits(one):
+            one = _laid_out(table, axes, {title: column}, title_width=22)
+        if _least_width(one) <= console.width:
+            console.print(one)
+        else:
+            typer.echo(_in_lines(one, title, console.width))
+
+
+def _least_width(table: "Table") -> int:
+    """Return the width below which cells are cut, or words that are not long names broken."""
+    width = 1
+    for column in table.columns:
+        lines = [line for cell in (column.header, *column.cells) for line in str(cell).splitlines()]
+        words = lines if column.no_wrap else [word for line in lines for word in line.split()]
+        longest = max(map(len, words))
+        width += 2 + (longest if column.no_wrap else min(longest, _NAME))
+    return width
+
+
+def _in_lines(table: "Table", title: str, width: int) -> str:
+    """Return a table of one measure as text, a line for each row."""
+    lines = [fill(title, width)]
+    for *places, cell in zip(*(column.cells for column in table.columns), strict=True):
+        named = [
+            f"{column.header} {place}" if column.justify == "right" else place
+            for column, place in zip(table.columns, places, strict=False)
+            if place
+        ]
+        whole = str(cell).replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}[", " [")
+        row = f"{', '.join(named)}: {whole}"
+        lines.append(fill(row, width, initial_indent="  ", subsequent_indent="      "))
+    return "\n".join([*lines, ""]).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _laid_out(
