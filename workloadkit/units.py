@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 
 
 class UnitWords(NamedTuple):
-    """How a unit is written: one, several, hours of one, and in a narrow column."""
+    """How a unit is written: one, several, and the hour of one."""
 
     one: str
     many: str
-    hours: str
-    short: str
+    hour: str
 
 
 #: How units are written.
 WORDS: Mapping[JobUnit, UnitWords] = {
-    "procs": UnitWords("processor", "processors", "processor-hour", "proc."),
-    "nodes": UnitWords("node", "nodes", "node-hour", "node"),
-    "gpus": UnitWords("GPU", "GPUs", "GPU-hour", "GPU"),
+    "procs": UnitWords("processor", "processors", "processor-hour"),
+    "nodes": UnitWords("node", "nodes", "node-hour"),
+    "gpus": UnitWords("GPU", "GPUs", "GPU-hour"),
 }
 
 _PROCESSORS = re.compile(r"\b(p|P)rocessor(s|-hours?|-seconds?)?\b")

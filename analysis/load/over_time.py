@@ -254,7 +254,7 @@ def section(trace: Trace) -> Section:
         _finding(values),
         tuple(notes),
         values,
-        (_table(values, words_of(trace).hours), *_over_time(values, figures)),
+        (_table(values, words_of(trace).hour), *_over_time(values, figures)),
         tuple(figures),
     )
 

@@ -89,7 +89,7 @@ def hours_unit(trace: Trace) -> str:
     hours of that.
     """
     if trace.counting is not None:
-        return f"{words_of(trace).hours}s"
+        return f"{words_of(trace).hour}s"
     return PROCESSOR_HOURS if threads_of_jobs(trace) is None else CORE_HOURS
 
 

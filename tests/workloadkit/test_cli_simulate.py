@@ -361,7 +361,7 @@ def test_outages_reach_the_simulation(run, log, tmp_path, option, lost):
     rows = [line.split() for line in out.splitlines()]
     assert ["interrupted", "1"] in rows
     assert ["lost", str(lost)] in rows
-    assert ["work", "lost", "0.0278", "processor", "hours"] in rows  # 2 processors for 50 s
+    assert ["work", "lost", "0.0278", "processor-hours"] in rows  # 2 processors for 50 s
     code, out, _ = run(log, "--outages", outages, *option, "--json", "-")
     assert json.loads(out)["lost_work"] == 100
 
@@ -481,7 +481,7 @@ def test_the_table_says_how_jobs_were_served_and_what_users_got_done(run, tmp_pa
         "utilization 1.5 % 1.5 %",
         "throughput 1.6 jobs an hour 1.6 jobs an hour",
         "tail 1 min 1 min",
-        "work in the tail 0.0167 proc. hours 0.0167 proc. hours",
+        "work in the tail 0.0167 processor-hours 0.0167 processor-hours",
         "mean wait 22 s 30.4 s",
         "median wait 0 s 2 s",
         "mean response 1 min 16 s 1 min 24 s",

@@ -302,18 +302,28 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     simulate = ("simulate", path, "--procs", 8, "--max-memory")
     assert run_command(*simulate, "1G", "-o", whole) == 0
     shown = capsys.readouterr()
+    promising = (*simulate, "1G", "--scheduler", "conservative")
+    assert run_command(*promising) == 0
+    promised = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[1] for line in promised if "promised" in line] == [
+        "earlier than promised",
+        "later than promised",
+    ]
     assert "in chunks" not in shown.err
     monkeypatch.setattr("workloadkit.cli.in_chunks._OF_JOB", 1 << 30)
     assert run_command(*simulate, "1G", "-o", found, "--json", tmp_path / "found.json") == 0
     again = capsys.readouterr()
     assert "simulating 40 jobs at once may take 40.2 GiB, more than 1.0 GiB" in again.err
     assert set(again.out.splitlines()) <= set(shown.out.splitlines())
+    assert run_command(*promising) == 0
+    assert capsys.readouterr().out.splitlines() == promised
     assert found.read_bytes() == whole.read_bytes()
     assert json.loads((tmp_path / "found.json").read_text())["jobs"] == 40
     for code, options, why in (
         (2, ("--queue", tmp_path / "queue.svg"), "--queue needs all jobs"),
         (2, ("--where", "user=1"), "--where, --since and --until need all jobs"),
         (2, ("--scheduler", "genetic"), "draws random numbers"),
+        (2, ("--strict",), "error: --strict is for the Standard Workload Format; "),
     ):
         assert run_command(*simulate, "1G", *options) == code
         assert why in capsys.readouterr().err

@@ -269,6 +269,7 @@ def _read(path: Path, *, strict: bool) -> "Trace":
     from workloadkit.io.formats import looks_like, read_native
     from workloadkit.io.known_formats import TITLES
 
+    check_strict(path, strict=strict)
     try:
         return read_native(str(path), strict=strict)
     except FormatError:
@@ -279,6 +280,22 @@ def _read(path: Path, *, strict: bool) -> "Trace":
         raise WorkloadError(
             f"{path} is {TITLES[kind]}; convert it first: workloadkit convert {path} -o LOG.swf"
         ) from None
+
+
+def check_strict(path: Path | None, *, strict: bool) -> None:
+    """Refuse --strict for a Parquet file, in which no violation of the standard can stand.
+
+    Raises
+    ------
+    ParameterError
+        As described.
+    """
+    from workloadkit.io.known_formats import TITLES, is_wkt
+
+    if strict and path is not None and is_wkt(path):
+        raise ParameterError(
+            f"--strict is for the Standard Workload Format; {path} is {TITLES['wkt']}"
+        )
 
 
 #: Suffixes of the results of commands, by kind.

@@ -130,18 +130,15 @@ def simulate_opened(
 
 def _show(schedule: "ScheduleInChunks") -> None:
     """Print the metrics on stdout."""
-    from workloadkit.analysis.formats import count, metric, metric_title
+    from workloadkit.analysis.formats import count
     from workloadkit.errors import plural
-    from workloadkit.simulation.schedule.measures import METRICS
     from workloadkit.units import WORDS
 
     values = schedule.describe()
     written = {
         name.replace("_", " "): count(values[name]) for name in ("jobs", "left_out", "killed")
     }
-    written |= served(values, WORDS["procs"])
-    further = [name for name in schedule.metrics if name not in METRICS]
-    written |= {metric_title(name): metric(name, values[name]) for name in further}
+    written |= served(values, WORDS["procs"]) | not_as_planned(values, WORDS["procs"])
     machine = plural(schedule.machine, "processor")
     typer.echo(f"{schedule.source.name} under {schedule.parameters['scheduler']}, {machine}")
     for label, value in written.items():
@@ -157,13 +154,29 @@ def served(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
         "utilization": share(values["utilization"]),
         "throughput": f"{number(values['throughput_per_hour'])} jobs an hour",
         "tail": duration(values["tail"]),
-        "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.short} hours",
+        "work in the tail": f"{number(values['tail_work'] / 3600)} {unit.hour}s",
         "mean wait": _time(values["mean_wait"]),
         "median wait": _time(values["median_wait"]),
         "mean response": _time(values["mean_response"]),
         "mean slowdown": number(values["mean_slowdown"]),
         "mean bounded slowdown": number(values["mean_bounded_slowdown"]),
     }
+
+
+def not_as_planned(values: Mapping[str, float], unit: "UnitWords") -> dict[str, str]:
+    """Write how promises were kept, and what outages interrupted, if there are any."""
+    from workloadkit.analysis.formats import count, duration, number, share
+
+    written = {}
+    if "late_share" in values:
+        late = values["mean_lateness"]
+        written["earlier than promised"] = f"mean {duration(values['mean_promise_error'] - late)}"
+        written["later than promised"] = f"{share(values['late_share'])}, mean {duration(late)}"
+    if "interrupted" in values:
+        written["interrupted"] = count(values["interrupted"])
+        written["lost"] = count(values["lost"])
+        written["work lost"] = f"{number(values['lost_work'] / 3600)} {unit.hour}s"
+    return written
 
 
 def _time(seconds: float) -> str:

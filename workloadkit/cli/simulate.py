@@ -15,6 +15,7 @@ from workloadkit.cli.common import (
     StrictOption,
     TraceArgument,
     check_outputs,
+    check_strict,
     figure_option,
     load,
     log_option,
@@ -28,6 +29,7 @@ from workloadkit.cli.common import (
 from workloadkit.cli.common import duration as seconds_of
 from workloadkit.cli.in_chunks import (
     MemoryOption,
+    not_as_planned,
     opened_in_chunks,
     refuse_in_chunks,
     served,
@@ -181,6 +183,7 @@ def simulate(
             "--resampled", **{"--weeks": weeks, "--load": factor, "--no-pause": no_pause}
         )
     _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare, explain=explain is not None)
+    check_strict(trace, strict=strict)
     if (opened := opened_in_chunks(trace, max_memory)) is not None:
         needing: dict[str, object] = {"--gantt": gantt, "--queue": queue, "--explain": explain}
         needing |= {"--allocations": allocations, "--save-state": save_state}
@@ -329,7 +332,7 @@ def _saturation(schedule: "Schedule") -> str:
 
 def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
     """Print the metrics on stdout."""
-    from workloadkit.analysis.formats import count, duration, metric, metric_title, number, share
+    from workloadkit.analysis.formats import count, duration, metric, metric_title, share
     from workloadkit.errors import plural
     from workloadkit.units import WORDS
 
@@ -342,15 +345,8 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         "killed": count(values["killed"]),
         **({"cancelled": count(values["cancelled"])} if "cancelled" in values else {}),
         **served(values | of_tail, unit),
+        **not_as_planned(values, unit),
     }
-    if schedule.promised is not None:
-        late = values["mean_lateness"]
-        written["earlier than promised"] = f"mean {duration(values['mean_promise_error'] - late)}"
-        written["later than promised"] = f"{share(values['late_share'])}, mean {duration(late)}"
-    if "interrupted" in values:
-        written["interrupted"] = count(values["interrupted"])
-        written["lost"] = count(values["lost"])
-        written["work lost"] = f"{number(values['lost_work'] / 3600)} {unit.one} hours"
     if use is not None:
         utilization = use.resources["utilization"].drop("processors")
         written |= {f"use of {name}": share(value) for name, value in utilization.items()}
@@ -382,8 +378,10 @@ def _show(schedule: "Schedule", use: "MachineUse | None") -> None:
         recorded = {"": "as recorded", "jobs": count(schedule.recorded["jobs"])}
         recorded |= served(schedule.recorded, unit)
         written = {"": "simulated"} | written
+    wide, more = (max(map(len, values.values()), default=0) for values in (written, recorded))
     for label, value in written.items():
-        typer.echo(f"  {label:<22}{value:>20}  {recorded.get(label, ''):>18}".rstrip())
+        cells = f"{value:>{max(wide, 20)}}  {recorded.get(label, ''):>{max(more, 20)}}"
+        typer.echo(f"  {label:<22}{cells}".rstrip())
 
 
 def _chosen(schedule: "Schedule") -> str:

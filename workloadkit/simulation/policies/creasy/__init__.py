@@ -42,7 +42,7 @@ class Creasy(Backfilling):
         jobs. [processors × s]
     fairness : float, default 0
         The criticality is divided by 1 + `fairness` × the estimated work of all of the user's jobs
-        that run or wait, in processor hours.
+        that run or wait, in processor-hours.
     experience : float, default 0
         The criticality is divided by 1 + `experience` × the user's work up to now, in processor
         hours: experienced users are less impatient.
