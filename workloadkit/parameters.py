@@ -37,6 +37,8 @@ def _yes_or_no(text: str) -> bool:
 
 
 _DURATION = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800}
 
 #: A time in seconds; in a word as `read_duration` reads it.
@@ -58,6 +60,20 @@ def read_duration(text: str) -> float:
             return inf
         raise ValueError(text)
     return float(match[1]) * _UNITS[match[2]]
+
+
+def read_size(text: str) -> int:
+    """Bytes of a size such as 512M or 4G.
+
+    Examples
+    --------
+    >>> read_size("4G"), read_size("0.5 kB")
+    (4294967296, 512)
+    """
+    match = _SIZE.fullmatch(text.replace(" ", ""))
+    if match is None:
+        raise ValueError(text)
+    return int(float(match[1]) * (1 << _POWERS[match[2].upper()]))
 
 
 def read_float(text: str | Real) -> float:

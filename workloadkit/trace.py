@@ -24,6 +24,7 @@ from workloadkit.following import follow
 from workloadkit.header import Header
 from workloadkit.intake import Intake, Repair
 from workloadkit.job_columns import column_of, names_of
+from workloadkit.memory import rows_of
 from workloadkit.window import Window, window_of
 
 if TYPE_CHECKING:
@@ -617,7 +618,7 @@ class Trace(HoldsTables, Displayed):
 def _rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of a table, numbered from 0."""
     if isinstance(table, Columns):
-        return Columns({name: column.take(rows) for name, column in table.items()})
+        return Columns(rows_of(table, rows))
     return table.take(rows).reset_index(drop=True)
 
 

@@ -1,6 +1,8 @@
 """Logs read in chunks, and their simulations: the same bytes and metrics as in memory."""
 
+import errno
 import json
+import mmap
 import shutil
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from tests.workloadkit.test_queue_state import MACHINES, PREDICTORS, a_log_for_n
 from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.fields import NAMES
 from workloadkit.io.wkt.opened import OpenLog
+from workloadkit.memory import at_most, is_long, room_for
 from workloadkit.settings import Simulate
 from workloadkit.simulation.in_chunks import simulate_in_chunks
 from workloadkit.simulation.schedule.streams import Spill, Sums
@@ -321,7 +324,6 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert json.loads((tmp_path / "found.json").read_text())["jobs"] == 40
     for code, options, why in (
         (2, ("--queue", tmp_path / "queue.svg"), "--queue needs all jobs"),
-        (2, ("--where", "user=1"), "--where, --since and --until need all jobs"),
         (2, ("--scheduler", "genetic"), "draws random numbers"),
         (2, ("--strict",), "error: --strict is for the Standard Workload Format; "),
     ):
@@ -330,10 +332,129 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     for arguments, why in (
         ((path, "--max-memory", "9 apples"), "write 512M or 4G"),
         ((path, "--max-memory", "1M"), "take up to 512M"),
-        (("--max-memory", "1G"), "is for a .wkt.parquet file"),
     ):
-        assert run_command("simulate", *arguments) == 2
-        assert why in capsys.readouterr().err
+        for command in ("simulate", "validate"):
+            assert run_command(command, *arguments) == 2
+            assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chosen", [(), ("--where", "user>1")])
+def test_any_log_is_simulated_in_chunks(chosen, tmp_path, monkeypatch, capsys):
+    """SWF, also chosen jobs: the bytes and numbers of a simulation at once."""
+    wk.write_log(a_log(2), tmp_path / "log.swf.gz")
+    made = []
+    for of_job in (512, 1 << 30):
+        monkeypatch.setattr("workloadkit.cli.in_chunks._OF_JOB", of_job)
+        files = [tmp_path / "a.swf", tmp_path / "a.json"]
+        simulate = ("simulate", tmp_path / "log.swf.gz", *chosen, "--procs", 8, "-o", files[0])
+        assert run_command(*simulate, "--json", files[1], "--max-memory", "1G") == 0
+        numbers = json.loads(files[1].read_text())
+        made.append((files[0].read_bytes(), numbers))
+        assert ("in chunks" in capsys.readouterr().err) == (of_job > 512)
+    (whole, numbers), (in_chunks, found) = made
+    assert whole == in_chunks
+    assert found.items() <= numbers.items()
+
+
+# Columns in files.
+
+
+def texts_of_logs(tmp_path):
+    """Files of logs: as they come, unsorted with decimals, with bursts, further columns, chosen."""
+    rng = np.random.default_rng(3)
+    log = a_log(5)
+    wk.write_log(log, tmp_path / "plain.wkt.parquet")
+    wk.write_log(log, tmp_path / "plain.swf.gz")
+    lines = [f"{i} {rng.integers(90)} 0 {rng.random():.3f} 4" for i in range(1, 60)]
+    (tmp_path / "unsorted.swf").write_text("\n".join(["; MaxProcs: 8", *lines, ""]))
+    rest = "4 -1 -1 4 99 -1 {} 1 1 -1 1 -1 -1 -1"
+    parts = (
+        f"1 0 5 60 {rest.format(1)}",
+        f"1 0 5 20 {rest.format(2)}",
+        f"1 -1 9 40 {rest.format(3)}",
+    )
+    (tmp_path / "bursts.swf").write_text("\n".join([*parts, f"2 7 5 60 {rest.format(1)} 0 9 50 1"]))
+    return sorted(tmp_path.iterdir())
+
+
+def test_logs_with_columns_in_files_are_the_same(tmp_path):
+    for path in texts_of_logs(tmp_path):
+        found = []
+        for most in (None, 0):
+            with at_most(most):
+                log = wk.read_log(path)
+                part = log.where("procs>2")
+                wk.write_log(part, tmp_path / "part.wkt.parquet")
+                wk.write_log(log, tmp_path / "whole.wkt.parquet")
+                files = [tmp_path / name for name in ("part.wkt.parquet", "whole.wkt.parquet")]
+                found.append(
+                    [
+                        log.identity,
+                        log.content_digest,
+                        part.content_digest,
+                        log.repairs,
+                        wk.validate(log).to_dict(),
+                        *(path.read_bytes() for path in files),
+                    ]
+                )
+        assert found[0] == found[1], path
+
+
+def test_columns_in_a_file_are_those_of_a_mapped_one():
+    with at_most(1 << 30):
+        assert room_for({"submit": np.dtype(float)}, 10)["submit"].base.base is None
+        assert is_long(2_000_000)
+    with at_most(0):
+        table = room_for({"submit": np.dtype(float), "run": np.dtype(float)}, 10)["run"].base
+        assert isinstance(table.base, mmap.mmap)
+        assert room_for({"submit": np.dtype(float)}, 0)["submit"].size == 0
+
+
+def test_a_full_disk_is_an_error(monkeypatch):
+    def full(**_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("workloadkit.memory.TemporaryFile", full)
+    with at_most(0), pytest.raises(WorkloadError, match=r"no room for columns of .* TMPDIR"):
+        room_for({"submit": np.dtype(float)}, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_commands_keep_to_the_memory(tmp_path):
+    """A limit of the private memory (RLIMIT_DATA) of half a gigabyte, for 3 million jobs.
+
+    The columns alone take 432 MB; at once, reading fails.
+    """
+    resource = pytest.importorskip("resource")
+    if sys.platform != "linux":
+        pytest.skip("elsewhere the limit does not count mapped memory")
+    n_jobs, rng = 3_000_000, np.random.default_rng(1)
+    jobs = {name: rng.integers(1, 60, n_jobs) for name in ("run", "requested_time", "procs")}
+    jobs |= {"submit": np.sort(rng.integers(0, 30 * n_jobs, n_jobs)), "wait": jobs["run"]}
+    log = wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 64",)))
+    wk.write_log(log, tmp_path / "log.swf")
+    del jobs, log
+    most = 500 << 20
+
+    def run(*arguments, limit="512M"):
+        command = [sys.executable, "-m", "workloadkit", *map(str, arguments)]
+        return subprocess.run(
+            [*command, "--max-memory", limit],
+            check=False,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (most, most)),
+        )
+
+    text, parquet = tmp_path / "log.swf", tmp_path / "log.wkt.parquet"
+    assert run("convert", text, "-o", parquet, limit="1T").returncode == 1
+    assert run("convert", text, "-o", parquet).returncode == 0
+    for path in (text, parquet):
+        assert run("validate", path).returncode in (0, 1)
+        assert "in chunks" in run("simulate", path, "-o", tmp_path / "out.swf").stderr
+    assert run("convert", parquet, "-o", tmp_path / "again.swf").returncode == 0
+    assert (tmp_path / "again.swf").read_bytes() == text.read_bytes()
 
 
 _CHILD = """

@@ -679,6 +679,19 @@ def test_the_first_second_of_a_machine_used_twice():
     assert "up to 14 busy, but MaxProcs is 8; first: job 2: second 50, busy 12" in finding.text
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 7, 40])
+def test_a_machine_used_twice_is_found_in_any_parts(at_once, monkeypatch):
+    rng = np.random.default_rng(at_once)
+    for _ in range(20):
+        jobs = {name: rng.integers(0, 9, 40) for name in ("wait", "run", "procs")}
+        jobs["submit"] = np.sort(rng.integers(0, 60, 40))
+        crowded = wk.Trace.from_columns(jobs, header=wk.Header(("; MaxProcs: 24",)))
+        monkeypatch.setattr("workloadkit.rules.machine._AT_ONCE", 1 << 22)
+        whole = wk.validate(crowded)["machine-used-once"]
+        monkeypatch.setattr("workloadkit.rules.machine._AT_ONCE", at_once)
+        assert wk.validate(crowded)["machine-used-once"] == whole
+
+
 def test_lines_of_jobs_are_counted_with_their_parts():
     report = wk.validate(replace(parts(), bursts=parts().bursts.assign(job=9)))
     assert (report.jobs, report.records) == (3, 5)

@@ -19,7 +19,6 @@ from workloadkit import FormatError, Header, Trace, WorkloadError, read_log, wri
 from workloadkit import read_wkt as read
 from workloadkit import write_wkt as write
 from workloadkit.fields import FIELDS
-from workloadkit.io import wkt
 
 from .test_records import log_of
 from .test_swf_properties import HEADERS, JOBS
@@ -148,7 +147,7 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 
 def test_more_jobs_than_the_file_can_hold_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(wkt, "_MOST_JOBS_PER_BYTE", 1)
+    monkeypatch.setattr("workloadkit.io.wkt.columns._MOST_JOBS_PER_BYTE", 1)
     zeros = [0] * 9000
     with pytest.raises(FormatError, match=r"claims 9,000 jobs in \d,\d{3} bytes"):
         read(

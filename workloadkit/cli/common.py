@@ -15,10 +15,26 @@ from workloadkit.cli.commands import CHOICE, RARE
 from workloadkit.cli.configuration import as_words, configured, words
 from workloadkit.cli.output import detail, note, progress, write_message
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
-from workloadkit.parameters import read_duration
+from workloadkit.memory import at_most
+from workloadkit.parameters import read_duration, read_size
 
 if TYPE_CHECKING:
     from workloadkit.trace import Trace
+
+
+#: What the program and a chunk of a log take, unless very many jobs wait. [bytes]
+_LEAST_MEMORY = 1 << 29
+
+
+def _size(text: str) -> int:
+    """Bytes of a limit of the memory."""
+    try:
+        size = read_size(text)
+    except ValueError:
+        raise typer.BadParameter(f"{quoted(text)} is not a size; write 512M or 4G.") from None
+    if size < _LEAST_MEMORY:
+        raise typer.BadParameter(f"{text}: the program and a chunk of a log take up to 512M.")
+    return size
 
 
 WhereOption = Annotated[
@@ -55,10 +71,26 @@ UntilOption = Annotated[
     ),
 ]
 
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-memory",
+        parser=_size,
+        metavar="SIZE",
+        show_default=False,
+        rich_help_panel=RARE,
+        help="Keep the columns of a log in a file, in the folder of temporary files, if a command "
+        "may take more memory than SIZE, such as 4G. By default half of the machine's.",
+    ),
+]
+
 _LONGEST_KEY = 4096  # [bytes]
 
 #: The options that choose jobs, of every command that reads a log.
 CHOOSING: dict[str, Any] = {"where": WhereOption, "since": SinceOption, "until": UntilOption}
+
+#: All options of every command that reads a log.
+READING = CHOOSING | {"max_memory": MemoryOption}
 
 
 @dataclass
@@ -80,14 +112,18 @@ _chosen = _Chosen()
 
 
 @contextmanager
-def choosing(
-    where: str | None = None, since: str | None = None, until: str | None = None
+def reading(
+    where: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    max_memory: int | None = None,
 ) -> Iterator[None]:
-    """Choose these jobs of each log that is read within the context."""
+    """Choose jobs of each log that is read within the context; limit the memory that they take."""
     global _chosen  # as the verbosity, a property of the command that runs
     _chosen = _Chosen(where, since, until)
     try:
-        yield
+        with at_most(max_memory):
+            yield
         if _chosen.given and not _chosen.used:
             write_message(f"warning: {', '.join(_chosen.given)}: no log was read, no jobs chosen")
     finally:

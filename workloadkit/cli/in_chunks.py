@@ -1,95 +1,58 @@
 """Simulations of logs that are too long for the memory, on the command line."""
 
-import os
-import re
 from collections.abc import Mapping
-from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import chooses, defaults_noted, report_written, write_json
 from workloadkit.cli.output import note, progress
-from workloadkit.errors import ParameterError, quoted
+from workloadkit.errors import ParameterError
+from workloadkit.memory import most_memory
 
 if TYPE_CHECKING:
     from workloadkit.io.wkt.opened import OpenLog
     from workloadkit.settings import Simulate
     from workloadkit.simulation.in_chunks import ScheduleInChunks
+    from workloadkit.trace import Trace
     from workloadkit.units import UnitWords
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 #: What a simulation in memory takes, by measurement with EASY: of the process and of each job, with
 #: the log that is written. [bytes]
 _OF_PROCESS, _OF_JOB = 1 << 28, 512
 _GB = 1 << 30
 
-#: What a simulation in chunks takes at most, unless very many jobs wait. [bytes]
-_LEAST = 1 << 29
 
-MemoryOption = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        show_default=False,
-        rich_help_panel=RARE,
-        help="Read a .wkt.parquet log in chunks if simulating it at once may take more memory than "
-        "SIZE, such as 4G. By default half of the machine's.",
-    ),
-]
-
-
-def bytes_of(text: str) -> int:
-    """Return the number of bytes of a size such as 512M or 4G.
-
-    Examples
-    --------
-    >>> bytes_of("4G"), bytes_of("0.5 kB")
-    (4294967296, 512)
-    """
-    match = _SIZE.fullmatch(text.replace(" ", ""))
-    if match is None:
-        raise ParameterError("max_memory", f"is {quoted(text)}; write 512M or 4G")
-    return int(float(match[1]) * (1 << _POWERS[match[2].upper()]))
-
-
-def opened_in_chunks(trace: Path | None, limit: str | None) -> "OpenLog | None":
-    """Return a log that is to be read in chunks, as it is too long for the memory; else None."""
+def opened_in_chunks(trace: Path | None) -> "OpenLog | None":
+    """Return a log that is too long to be simulated at once, as its file is read in chunks."""
     from workloadkit.io.files import is_file
     from workloadkit.io.known_formats import is_wkt
 
-    most = _half_of_memory() if limit is None else bytes_of(limit)
-    if limit is not None and most < _LEAST:
-        raise ParameterError("max_memory", f"is {limit}; a chunk and the program take up to 512M")
-    if trace is None or not is_wkt(trace) or not is_file(trace):
-        if limit is not None:
-            why = "is for a .wkt.parquet file, such as `workloadkit convert` makes of other logs"
-            raise ParameterError("max_memory", why)
+    if trace is None or chooses() or not is_wkt(trace) or not is_file(trace):
         return None
     import workloadkit as wk
 
     log = wk.open_log(trace)
-    needed = _OF_PROCESS + _OF_JOB * log.n_jobs
-    if needed <= most:
-        return None
-    note(
-        f"{log.name}: simulating {log.n_jobs:,} jobs at once may take {needed / _GB:.1f} GiB, more "
-        f"than {most / _GB:.1f} GiB (--max-memory): they are read in chunks"
-    )
-    return log
+    return log if _is_long(log) else None
 
 
-def _half_of_memory() -> float:
-    """Return half of the machine's memory; no limit where the system does not state it. [bytes]."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
-    except (AttributeError, ValueError, OSError):
-        return inf
+def parts_of_long(log: "Trace") -> "OpenLog | None":
+    """Return a log that was read and is too long to be simulated at once; None for others."""
+    from workloadkit.io.wkt.opened import in_parts
+
+    return in_parts(log) if _is_long(log) else None
+
+
+def _is_long(log: "Trace | OpenLog") -> bool:
+    """Whether a log is too long to be simulated at once; say so."""
+    needed, most = _OF_PROCESS + _OF_JOB * log.n_jobs, most_memory()
+    if needed > most:
+        note(
+            f"{log.name}: simulating {log.n_jobs:,} jobs at once may take {needed / _GB:.1f} GiB, "
+            f"more than {most / _GB:.1f} GiB (--max-memory): they are simulated in chunks"
+        )
+    return needed > most
 
 
 def refuse_in_chunks(log: "OpenLog", given: Mapping[str, object]) -> None:
@@ -112,11 +75,6 @@ def simulate_opened(
     """Simulate a log in chunks; write the jobs and the metrics, or show these."""
     import workloadkit as wk
 
-    if chooses():
-        raise ParameterError(
-            f"--where, --since and --until need all jobs of {log.name} at once; give more memory "
-            "(--max-memory)"
-        )
     with progress(f"simulating {log.name}"):
         schedule = wk.simulate(log, policy, behaviour, settings)
         if output:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from workloadkit.cli.commands import RARE, SHARED, Command, show_whole_help
-from workloadkit.cli.common import CHOOSING, choosing, duration
+from workloadkit.cli.common import READING, duration, reading
 from workloadkit.cli.configuration import configure, schedulers, words
 from workloadkit.cli.output import set_verbosity
 from workloadkit.errors import ParameterError, WorkloadError
@@ -255,11 +255,11 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Callable[..., None]:
-    """Give a command the options of every command, and those that choose jobs of its logs."""
+def with_shared_options(command: Callable[..., None], *, reads_logs: bool) -> Callable[..., None]:
+    """Give a command the options of every command, and those of commands that read logs."""
     own = signature(command)
-    added = dict.fromkeys(CHOOSING if chooses else ())
-    options = {name: (CHOOSING[name], None) for name in added} | _SHARED
+    added = dict.fromkeys(READING if reads_logs else ())
+    options = {name: (READING[name], None) for name in added} | _SHARED
     parameters = [
         *own.parameters.values(),
         *(
@@ -270,7 +270,7 @@ def with_shared_options(command: Callable[..., None], *, chooses: bool) -> Calla
 
     @wraps(command)
     def run(**given: Any) -> None:
-        with choosing(**{name: given[name] for name in added}):
+        with reading(**{name: given[name] for name in added}):
             command(**{name: value for name, value in given.items() if name not in options})
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -294,7 +294,7 @@ def add_command(
     requires whole logs.
     """
     chooses = "strict" in signature(command).parameters and not whole_logs
-    run: Any = with_shared_options(command, chooses=chooses)
+    run: Any = with_shared_options(command, reads_logs=chooses)
     run.examples, run.topics = examples, (*topics, *["where"] * chooses)
     app.command(name, cls=Command, rich_help_panel=panel)(run)
 

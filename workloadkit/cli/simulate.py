@@ -28,9 +28,9 @@ from workloadkit.cli.common import (
 )
 from workloadkit.cli.common import duration as seconds_of
 from workloadkit.cli.in_chunks import (
-    MemoryOption,
     not_as_planned,
     opened_in_chunks,
+    parts_of_long,
     refuse_in_chunks,
     served,
     simulate_opened,
@@ -150,7 +150,6 @@ def simulate(
             help="Write the jobs that run and wait at the first event from TIME on, for --state.",
         ),
     ] = None,
-    max_memory: MemoryOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Simulate a scheduler and the users it serves.
@@ -184,16 +183,19 @@ def simulate(
         )
     _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare, explain=explain is not None)
     check_strict(trace, strict=strict)
-    if (opened := opened_in_chunks(trace, max_memory)) is not None:
+    load_factor = 1.0 if factor is None else factor
+    alone = settings.state is not None and trace is None
+    log = None
+    if (opened := opened_in_chunks(trace)) is None and not alone and who != "synthetic":
+        log = load(trace, strict=strict)
+        opened = parts_of_long(log)
+    if opened is not None:
         needing: dict[str, object] = {"--gantt": gantt, "--queue": queue, "--explain": explain}
         needing |= {"--allocations": allocations, "--save-state": save_state}
         needing |= {"--resampled": resampled, "--skip-rare": skip_rare}
         refuse_in_chunks(opened, needing)
         simulate_opened(opened, policy, behaviour, settings, output, json)
         return
-    load_factor = 1.0 if factor is None else factor
-    alone = settings.state is not None and trace is None
-    log = None if alone or who == "synthetic" else load(trace, strict=strict)
     if settings.state is not None:
         settings = replace(settings, state=_read_state(settings.state))
     population: Any = "recorded"

@@ -1,6 +1,7 @@
 """Rules for the machine: processors in use, the header's counts, requests and limits."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from workloadkit.rules.rule import (
     in_header,
     plain,
 )
+
+#: Jobs between whose submissions starts and ends are sorted at once.
+_AT_ONCE = 1 << 22
 
 
 def _size(log: CheckedLog) -> tuple[str, int] | None:
@@ -76,30 +80,33 @@ def _used_once(log: CheckedLog) -> Breach | None:
     Ends come before starts of the same second, because recorded times are rounded.
     """
     log, size = log.as_system, _size(log)
-    rows = np.flatnonzero(log.trace.ran & ~np.isnan(log["wait"]) & (log["run"] > 0))
-    if size is None or not rows.size:
+    ran = log.trace.ran & ~np.isnan(log["wait"]) & (log["run"] > 0)
+    if size is None or not ran.any():
         return None
     label, machine = size
-    end = log.end[rows]
-    start = log["submit"][rows] + log["wait"][rows]
-    procs = log.trace.used_procs[rows]
-    is_start = np.repeat([False, True], rows.size)
-    order = np.lexsort((is_start, np.concatenate([end, start])))
-    busy = np.cumsum(np.concatenate([-procs, procs])[order])
-    over = np.flatnonzero((busy > machine) & is_start[order])
-    if not over.size:
+    start, end, procs = log["submit"] + log["wait"], log.end, log.trace.used_procs
+    n_over, most, before, first = 0, 0.0, 0.0, None
+    for begin, until in pairwise([-np.inf, *log["submit"][_AT_ONCE::_AT_ONCE], np.nan]):
+        begun = np.flatnonzero(ran & (start >= begin) & ~(start >= until))
+        ended = np.flatnonzero(ran & (end >= begin) & ~(end >= until))
+        is_start = np.repeat([False, True], [ended.size, begun.size])
+        order = np.lexsort((is_start, np.concatenate([end[ended], start[begun]])))
+        busy = before + np.cumsum(np.concatenate([-procs[ended], procs[begun]])[order])
+        over = np.flatnonzero((busy > machine) & is_start[order])
+        if over.size and first is None:
+            row = begun[order[over[0]] - ended.size]
+            values = (("second", plain(start[row])), ("busy", plain(busy[over[0]])))
+            first = Offender(values, job=int(log["job"][row]), row=int(row) + 1)
+        n_over, most = n_over + over.size, max(most, busy.max(initial=0))
+        before = busy[-1] if busy.size else before
+    if first is None:
         return None
-    row = rows[order[over[0]] - rows.size]
-    first = Offender(
-        (("second", plain(start[order[over[0]] - rows.size])), ("busy", plain(busy[over[0]]))),
-        job=int(log["job"][row]),
-        row=int(row) + 1,
-    )
-    text = f"up to {busy.max():,.0f} busy, but {label} is {machine:,}; first: {first}"
+    n_ran = int(np.count_nonzero(ran))
+    text = f"up to {most:,.0f} busy, but {label} is {machine:,}; first: {first}"
     if not log.has_other_waits:
-        return Breach(over.size, rows.size, (first,), text)
+        return Breach(n_over, n_ran, (first,), text)
     text += "; the waits are those of the original log"
-    return Breach(over.size, rows.size, (first,), text, "note")
+    return Breach(n_over, n_ran, (first,), text, "note")
 
 
 RULES: tuple[LogRule, ...] = (

@@ -28,6 +28,7 @@ from workloadkit.intake import SHORT, TORN, Repair
 from workloadkit.io.files import CHUNK, log_name
 from workloadkit.io.lines import NULS, decoded_line, without_nuls
 from workloadkit.io.swf.further import NUMBER, FurtherColumns
+from workloadkit.memory import is_long, room, rows_of
 from workloadkit.trace import Trace
 
 #: Longest accepted line. [bytes]
@@ -183,8 +184,9 @@ class SwfReader:
         # compressed. Room that is not used takes no memory.
         promised = 1.1 * self.n_bytes_expected / max(n_bytes, 1)
         capacity = FIRST_ROOM + int(self.n_jobs * min(max(promised, 1.5), 16))
-        self.measured = _wider(self.measured, self.n_jobs, capacity)
-        self.identifiers = _wider(self.identifiers, self.n_jobs, capacity)
+        in_file = is_long(capacity)
+        self.measured = _wider(self.measured, self.n_jobs, capacity, in_file=in_file)
+        self.identifiers = _wider(self.identifiers, self.n_jobs, capacity, in_file=in_file)
 
     def parse(self, text: bytes, at: int, first_job: int) -> int:
         """Read lines with the compiled parser, until one is not ordinary or the room is used.
@@ -344,12 +346,11 @@ class SwfReader:
                 self.columns[field.name] = column[: self.n_jobs]
         self.note_odd_numbers()
         burst, rows = self.arrange()
-        jobs: dict[str, NDArray] = {}
-        bursts: dict[str, NDArray] = {}
-        for field in FIELDS:
-            column = self.columns.pop(field.name)
-            bursts[field.name] = column[burst]
-            jobs[field.name] = column[rows]
+        bursts = {field.name: self.columns[field.name][burst] for field in FIELDS}
+        jobs = {field.name: self.columns[field.name] for field in FIELDS}
+        if not isinstance(rows, slice):
+            jobs = rows_of(jobs, rows)
+        self.columns.clear()
         found = self.further
         riding = found.tables(rows, self.n_jobs, self.repair_of) if found.numbers else {}
         return Trace(
@@ -400,9 +401,9 @@ class SwfReader:
         return row + 1 + sum(n for before, n in self.others.items() if before <= row)
 
 
-def _wider(table: NDArray, n_jobs: int, capacity: int) -> NDArray:
+def _wider(table: NDArray, n_jobs: int, capacity: int, *, in_file: bool) -> NDArray:
     """Return a table with room for more jobs."""
-    wider = np.empty((len(table), capacity), table.dtype)
+    wider = room((len(table), capacity), table.dtype, in_file=in_file)
     wider[:, :n_jobs] = table[:, :n_jobs]
     return wider
 

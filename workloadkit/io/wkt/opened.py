@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,15 @@ import numpy as np
 from workloadkit.columns import Columns
 from workloadkit.display import Displayed
 from workloadkit.errors import FormatError, ParameterError, check_count, plural, quoted
-from workloadkit.fields import NAMES
+from workloadkit.fields import FIELDS, NAMES
 from workloadkit.header import Header
 from workloadkit.io.files import log_name, naming_errors
 from workloadkit.io.machine import from_dict
 from workloadkit.io.sidecar import open_parquet, reading_parquet
-from workloadkit.io.wkt import checked_note, jobs_of, n_bytes_behind
+from workloadkit.io.wkt.columns import checked_note, jobs_of, n_bytes_behind
 from workloadkit.io.wkt.writing import MAGIC, SIDECAR, sealed
-from workloadkit.trace import Trace
+from workloadkit.memory import room_for
+from workloadkit.trace import Trace, no_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,7 @@ CHUNK_JOBS = 1 << 16
 _BLOCK = 1 << 22  # of a file that is digested [bytes]
 _END = 8  # bytes of a Parquet file that state the length of its metadata
 _LISTS = ("bursts", "utility")
+_MEASURED = tuple(field.name for field in FIELDS if field.measured)
 
 #: How `OpenLog.further` calls it.
 SIDE_CAR = "a side-car"
@@ -89,6 +91,15 @@ class OpenLog(Displayed):
         """
         return Trace(jobs, self.header, name=self.name, digest=self.digest, machine=self.machine)
 
+    def read(self) -> Trace:
+        """Return all jobs, their columns in a file if they would take too much memory."""
+        jobs, at = Columns(room_for({f.name: f.dtype for f in FIELDS}, self.n_jobs)), 0
+        for part in self.columns():
+            for name, column in part.items():
+                jobs[name][at : at + column.size] = column
+            at += len(part)
+        return self.trace(jobs)
+
     def columns(self, size: int = CHUNK_JOBS, names: Collection[str] = NAMES) -> Iterator[Columns]:
         """Yield the columns of consecutive jobs, in the order of the log.
 
@@ -135,6 +146,66 @@ class OpenLog(Displayed):
         return next(self.chunks()).jobs  # the first ones
 
 
+@dataclass(frozen=True, eq=False)
+class LogInParts(OpenLog):
+    """A log that was read, in chunks. Those of a long one are in a file, see `workloadkit.memory`.
+
+    Parameters
+    ----------
+    log : Trace
+    """
+
+    log: Trace = field(default_factory=lambda: Trace(no_jobs()), repr=False)
+
+    @property
+    def digest(self) -> str:
+        """That of the log."""
+        return self.log.digest
+
+    def trace(self, jobs: Columns) -> Trace:
+        """Return some of the jobs, with what describes the whole log.
+
+        Parameters
+        ----------
+        jobs : Columns
+        """
+        log = self.log
+        origin = {name: getattr(log, name) for name in ("name", "digest", "made_from", "changes")}
+        part = Trace(jobs, log.header, machine=log.machine, dropped=log.dropped, **origin)
+        if not log.digest:  # a part has the identity of the whole
+            part.__dict__["content_digest"] = log.content_digest
+        return part
+
+    def columns(self, size: int = CHUNK_JOBS, names: Collection[str] = NAMES) -> Iterator[Columns]:
+        """Yield the columns of consecutive jobs, in the order of the log.
+
+        Parameters
+        ----------
+        size : int, default 65536
+            The largest number of jobs.
+        names : collection of str
+            The fields; by default all.
+        """
+        check_count("size", size, least=1)
+        table = {name: np.asarray(self.log.table("jobs")[name]) for name in NAMES if name in names}
+        for first in range(0, self.n_jobs, size):
+            yield Columns({name: column[first : first + size] for name, column in table.items()})
+
+
+def in_parts(log: Trace) -> OpenLog:
+    """Return a log that was read as one that is read in chunks."""
+    further = ["bursts"] * bool(log.n_bursts) + ["utility"] * bool(len(log.table("utility")))
+    further += [SIDE_CAR] * (log.sidecar is not None)
+    found = LogInParts(log.name, log.header, log.n_jobs, log.machine, tuple(further), log=log)
+    decimals = {
+        name
+        for part in found.columns(names=_MEASURED)
+        for name, column in part.items()
+        if not np.array_equal(column, np.floor(column), equal_nan=True)
+    }
+    return replace(found, decimals=frozenset(decimals))
+
+
 def _table_of(batch: Any) -> Any:
     import pyarrow as pa
 
@@ -148,7 +219,7 @@ def open_log(path: str | os.PathLike[str]) -> OpenLog:
     Parameters
     ----------
     path : str or path
-        A ``.wkt.parquet`` file; ``workloadkit convert`` makes one of any other log.
+        A ``.wkt.parquet`` file, as `write_log` and ``workloadkit convert`` make them.
 
     Returns
     -------
@@ -160,6 +231,10 @@ def open_log(path: str | os.PathLike[str]) -> OpenLog:
         If the file is missing, or is not such a log.
     ParameterError
         If the log is in another format.
+
+    See Also
+    --------
+    in_parts : the same of a log that was read, of any format.
 
     Examples
     --------
@@ -180,7 +255,7 @@ def open_log(path: str | os.PathLike[str]) -> OpenLog:
             raise ParameterError(
                 "log",
                 f"is {quoted(name)}; give a .wkt.parquet file, such as `workloadkit convert` makes "
-                "of other logs: only these are read in chunks",
+                "of other logs",
             )
         parquet = reading_parquet(name, lambda: open_parquet(stream))
         note = checked_note(name, parquet, Path(name).stat().st_size)

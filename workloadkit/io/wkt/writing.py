@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from workloadkit import __version__
 from workloadkit.checkpoints import burst_rows
+from workloadkit.columns import Columns
 from workloadkit.fields import FIELDS, NAMES, UNKNOWN, Field
 from workloadkit.header import Header
 from workloadkit.io.files import writing
 from workloadkit.io.machine import as_dict
 from workloadkit.io.sidecar import KEY, words_of
 from workloadkit.io.swf.writing import check_writable, header_text
+from workloadkit.memory import is_long
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import check, pack
 
@@ -104,6 +106,13 @@ def write_wkt(trace: Trace, path: str | os.PathLike[str]) -> None:
     check_trace(trace)
     header_text(trace.header)  # checks the header
     check(trace)
+    if (
+        is_long(trace.n_jobs)
+        and trace.sidecar is None
+        and not (trace.n_bursts or len(trace.table("utility")))
+    ):
+        write_parts(path, trace, lambda: _parts(trace))
+        return
     columns, repeating = _columns(trace)
     with RowsWriter(path, columns, repeating) as rows:
         rows.write(columns)
@@ -147,6 +156,14 @@ def write_parts(
         if left.num_rows:
             rows.write(_group(left))
         rows.finish(whole.header, whole.digest, whole.machine)
+
+
+def _parts(trace: Trace) -> Iterator[Trace]:
+    """Yield consecutive jobs of a log."""
+    table = trace.table("jobs")
+    for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
+        part = slice(first, first + _ROWS_AT_A_TIME)
+        yield Trace(Columns({name: np.asarray(table[name])[part] for name in table}))
 
 
 def _columns(trace: Trace) -> tuple[dict[str, Any], list[str]]:
