@@ -145,6 +145,14 @@ def plot_correlations(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw a correlation matrix from `Correlations.matrix`.
 
     The area of a circle shows the strength of the correlation, so no colour scale is needed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"procs": [1, 0.5], "run": [0.5, 1]})
+    >>> ax = plot_correlations(data, Figure().subplots())
+    >>> [text.get_text() for text in ax.texts]
+    ['0.50']
     """
     ax = style.current_axes(ax)
     names = list(data)

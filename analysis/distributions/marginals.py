@@ -218,6 +218,14 @@ def plot_cumulative(
         Whether the values are times [s]; otherwise plain numbers.
     label : str, default "time"
         Label of the x axis.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = cumulative_shares({"log": [0, 1, 10, 100], "model": [1, 9]})
+    >>> ax = plot_cumulative(data, Figure().subplots(), label="run time")
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
+    ('run time', ['log', 'model'])
     """
     ax = style.current_axes(ax)
     for name, line in zip(data, cycle(style.LINES), strict=False):
@@ -231,7 +239,16 @@ def plot_cumulative(
 
 
 def plot_size_classes(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the job size classes from `size_classes`."""
+    """Draw the job size classes from `size_classes`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = size_classes([1, 3, 4, 8], [1, 3, 4, 8])
+    >>> ax = plot_size_classes(data, Figure().subplots())
+    >>> [bars.get_label() for bars in ax.containers]
+    ['jobs, 2ⁿ', 'jobs, other sizes', 'work']
+    """
     ax = style.current_axes(ax)
     at, width = np.arange(len(data)), 0.4
     ax.bar(at, data["power_of_two"], -width, align="edge", color=style.BLUE, label="jobs, 2ⁿ")

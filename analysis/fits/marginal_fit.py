@@ -357,6 +357,14 @@ def plot_fits(data: pd.DataFrame, ax: "Axes | None" = None, *, times: bool = Tru
     data : DataFrame
     times : bool, default True
         Whether the values are times [s]; otherwise plain numbers.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> shares = {"log": [0, 0.5, 1], "weibull": [0.1, 0.5, 0.9]}
+    >>> ax = plot_fits(pd.DataFrame(shares, index=[1, 10, 100]), Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['log', 'weibull']
     """
     ax = style.current_axes(ax)
     ax.plot(data.index, data["log"], color=style.PALE, linewidth=4, label="log")
@@ -378,6 +386,14 @@ def plot_quantiles(data: pd.DataFrame, ax: "Axes | None" = None, *, times: bool 
     data : DataFrame
     times : bool, default True
         Whether the values are times [s]; otherwise plain numbers.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"log": [1, 10, 100], "weibull": [2, 9, 80]})
+    >>> ax = plot_quantiles(data, Figure().subplots())
+    >>> ax.get_ylabel(), ax.lines[-1].get_label()
+    ('quantile of the fit', 'weibull')
     """
     ax = style.current_axes(ax)
     low, high = data["log"].iloc[0], data["log"].iloc[-1]

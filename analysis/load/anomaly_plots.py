@@ -31,6 +31,15 @@ def plot_anomalies(found: Anomalies, ax: "Axes | None" = None) -> "Axes":
     ------
     WorkloadError
         If the log has no days to draw.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, find_anomalies
+    >>> found = find_anomalies(Trace.from_columns({"submit": range(0, 86400 * 30, 3600)}))
+    >>> ax = plot_anomalies(found, Figure().subplots())
+    >>> ax.get_ylabel()
+    'jobs per day'
     """
     data = found.daily
     if data.empty:

@@ -244,7 +244,16 @@ def daily_cycle(week: pd.DataFrame, *, weekend: bool = True) -> pd.DataFrame:
 
 
 def plot_daily_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the rate by hour of the day, from `daily_cycle`, in the zone ``data.attrs["zone"]``."""
+    """Draw the rate by hour of the day, from `daily_cycle`, in the zone ``data.attrs["zone"]``.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> trace = Trace.from_columns({"submit": np.arange(0, 14 * 86400, 1800)})
+    >>> ax = plot_daily_cycle(daily_cycle(weekly_cycle(trace)), Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('hour of the day since second 0', 'jobs per hour')
+    """
     zone = data.attrs.get("zone", "")
     ax = style.current_axes(ax)
     names = [name for name in ("weekdays", "weekend") if name in data] or ["all"]
@@ -262,7 +271,16 @@ def plot_daily_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_weekly_cycle(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the rate by hour of the week, from `weekly_cycle`; without a zone, days are numbered."""
+    """Draw the rate by hour of the week, from `weekly_cycle`; without a zone, days are numbered.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> trace = Trace.from_columns({"submit": np.arange(0, 14 * 86400, 1800)})
+    >>> ax = plot_weekly_cycle(weekly_cycle(trace), Figure().subplots())
+    >>> [label.get_text() for label in ax.get_xticklabels(minor=True)][:2]
+    ['day 1', 'day 2']
+    """
     ax = style.current_axes(ax)
     ax.stairs(data["rate"], np.arange(169), color=style.BLUE, linewidth=1.2, baseline=None)
     mark_days(ax, zone=data.attrs.get("zone", ""))

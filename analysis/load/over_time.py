@@ -189,6 +189,15 @@ def plot_load(data: pd.DataFrame, ax: "Axes | None" = None, *, machine: bool = T
         If a column `date` holds the local time of each `begin`, the axis shows dates.
     machine : bool, default True
         Whether values are shares of a machine; otherwise they are processors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> trace = Trace.from_columns({"submit": [0, 50], "run": [100, 50], "procs": [2, 4]})
+    >>> data = load_over_time(trace, [0, 50, 100, 150], machine=8)
+    >>> ax = plot_load(data, Figure().subplots())
+    >>> ax.get_ylabel()
+    'share of the machine'
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)
@@ -213,6 +222,15 @@ def plot_jobs(data: pd.DataFrame, ax: "Axes | None" = None, *, days: int = 1) ->
         If a column `date` holds the local time of each `begin`, the axis shows dates.
     days : int, default 1
         Length of the intervals, for the label.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> trace = Trace.from_columns({"submit": [0, 5, 90000]})
+    >>> data = jobs_over_time(trace, [0, 86400, 2 * 86400])
+    >>> ax = plot_jobs(data, Figure().subplots())
+    >>> ax.get_ylabel(), ax.lines[0].get_label()
+    ('jobs submitted', 'mean of 7 days')
     """
     ax = style.current_axes(ax)
     edges = style.date_edges(data)

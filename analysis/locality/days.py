@@ -190,7 +190,16 @@ def concentration_curves(found: dict[str, DailyConcentration]) -> pd.DataFrame:
 
 
 def plot_daily_concentration(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw distributions of the daily concentration from `concentration_curves`."""
+    """Draw distributions of the daily concentration from `concentration_curves`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"log": [0.2, 1.0], "shuffled": [0.6, 1.0]}, index=[0.3, 1.0])
+    >>> ax = plot_daily_concentration(data, Figure().subplots())
+    >>> ax.get_ylabel()
+    'share of days'
+    """
     ax = style.current_axes(ax)
     plot_log_and_shuffled(
         data, ax, x="share of a day's jobs in the fullest bin", y="share of days", log=False

@@ -182,6 +182,14 @@ def plot_shuffled(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         One column per quantity; the first row is the log, the others are shuffled logs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"run": [0.9, 0.5, 0.6]})
+    >>> ax = plot_shuffled(data, Figure().subplots())
+    >>> ax.get_xlabel(), [label.get_text() for label in ax.get_yticklabels()]
+    ('similarity of the jobs of a session', ['run'])
     """
     ax = style.current_axes(ax)
     for i, name in enumerate(data):

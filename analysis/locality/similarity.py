@@ -321,6 +321,14 @@ def plot_by_distance(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         By distance, three columns per quantity, from `side_by_side`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = pd.DataFrame({"mean": [0.9, 0.5], "low": [0.8, 0.4], "high": [1.0, 0.6]})
+    >>> ax = plot_by_distance(side_by_side({"run": table}), Figure().subplots())
+    >>> ax.get_xlabel(), ax.lines[0].get_ydata().tolist()
+    ('distance in sessions', [0.9, 0.5])
     """
     ax = style.current_axes(ax)
     names = data.columns[::3]
@@ -342,6 +350,15 @@ def plot_shares_of_users(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes"
     ----------
     data : DataFrame
         Result of `NearerIsMoreAlike.bars`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> row = {"nearer_larger": 0.5, "equal": 0.3, "farther_larger": 0.2, "low": 0.4, "high": 0.6}
+    >>> data = pd.DataFrame([row], index=["0 and 1"])
+    >>> ax = plot_shares_of_users(data, Figure().subplots())
+    >>> [round(float(bar.get_width()), 9) for bar in ax.patches]
+    [0.5, 0.3, 0.2]
     """
     ax = style.current_axes(ax)
     y = np.arange(len(data))

@@ -200,7 +200,16 @@ def stack_depths(
 
 
 def plot_stack_depths(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the distributions of stack depth, from `StackDepths.curves`."""
+    """Draw the distributions of stack depth, from `StackDepths.curves`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"log": [0.7, 0.3], "shuffled": [0.5, 0.5]}, index=[1, 2])
+    >>> ax = plot_stack_depths(data, Figure().subplots())
+    >>> ax.get_ylabel()
+    'share of hits'
+    """
     label = "position on the stack (1 is the top)"
     return plot_log_and_shuffled(data, ax, x=label, y="share of hits")
 

@@ -296,6 +296,13 @@ def plot_days(
     data : DataFrame
         By number of the day, one column per log.
     title : str, default "jobs per day"
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_days(pd.DataFrame({"a.swf": [3, 5], "b.swf": [4, 4]}), Figure().subplots())
+    >>> ax.get_ylabel(), len(ax.lines)
+    ('jobs per day', 2)
     """
     ax = style.current_axes(ax)
     overlay(data, ax)

@@ -249,6 +249,14 @@ def plot_overlaid(
         Name of the distribution.
     others : str, default "others"
         Label of the other logs if they share a colour.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"a.swf": [5, 1], "b.swf": [4, 2]})
+    >>> ax = plot_overlaid(data, Figure().subplots())
+    >>> ax.get_ylabel(), len(ax.lines)
+    ('jobs of a user', 2)
     """
     ax = style.current_axes(ax)
     what = DISTRIBUTIONS[distribution]
@@ -283,6 +291,14 @@ def plot_measures(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         Rows of `LogComparison.table`; measures that are 0 or unknown in the first log are left out.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"a.swf": [10, 2], "b.swf": [20, 1]}, index=["jobs", "users"])
+    >>> ax = plot_measures(data, Figure().subplots())
+    >>> ax.get_xlabel(), ax.lines[-1].get_xdata().tolist()
+    ('relative to a.swf', [2.0, 0.5])
     """
     ax = style.current_axes(ax)
     first = data.iloc[:, 0]

@@ -192,6 +192,15 @@ def plot_continuation(
         `Continuation.points`.
     a, b : float
         Parameters of the fitted curve; NaN if there is none.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = {"log": [0, 0], "median_response": [60.0, 6000.0], "probability": [0.8, 0.4]}
+    >>> data |= {"probability_low": [0.7, 0.3], "probability_high": [0.9, 0.5]}
+    >>> ax = plot_continuation(pd.DataFrame(data), Figure().subplots(), a=0.9, b=0.01)
+    >>> ax.get_legend_handles_labels()[1]
+    ['0.90 / (0.010 r + 1)', 'published: 0.8 / (0.05 r + 1)']
     """
     ax = style.current_axes(ax)
     for log, points in data.groupby("log"):

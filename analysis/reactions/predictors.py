@@ -184,6 +184,16 @@ def plot_predictors(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         `Predictors.quantities`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ends = ("", "_low", "_high")
+    >>> names = [name + end for name in ("explained", "beside_response") for end in ends]
+    >>> data = pd.DataFrame(0.1, index=list(TITLES)[:2], columns=names)
+    >>> ax = plot_predictors(data, Figure().subplots())
+    >>> ax.get_xlabel(), len(ax.get_yticks())
+    ('deviance explained', 2)
     """
     ax = style.current_axes(ax)
     place = np.arange(len(data))[::-1]

@@ -51,6 +51,18 @@ def plot_medians(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         `Reactions.medians`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> names = ["median_think_time", "think_time_low", "think_time_high"]
+    >>> bins = [("response time", range(5)), ("slowdown", range(5))]
+    >>> index = [(metric, each) for metric, of in bins for each in of]
+    >>> index = pd.MultiIndex.from_tuples(index, names=["metric", "bin"])
+    >>> data = pd.DataFrame(60.0, index=index, columns=names)
+    >>> ax = plot_medians(data, Figure().subplots())
+    >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
+    ('median think time', ['response time', 'slowdown'])
     """
     ax = style.current_axes(ax)
     for (metric, bins), colour, shift in zip(
@@ -93,6 +105,15 @@ def plot_think_time_bins(
         `Reactions.think_times`.
     bins : sequence of str
         Bins to draw; by default those of response time.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> names = [name + end for name in RESPONSE_BINS for end in ("", "_low", "_high")]
+    >>> data = pd.DataFrame(0.5, index=[60, 600], columns=names)
+    >>> ax = plot_think_time_bins(data, Figure().subplots())
+    >>> ax.get_xlabel(), len(ax.lines) - 1 == len(RESPONSE_BINS)
+    ('think time', True)
     """
     ax = style.current_axes(ax)
     for name, line in zip(bins, style.LINES, strict=False):
@@ -122,6 +143,15 @@ def plot_expectations(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         `Reactions.expectations`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = {"kind": ["W", "E"], "median_response": [60.0, 600.0], "probability": [0.8, 0.6]}
+    >>> data |= {"probability_low": [0.7, 0.5], "probability_high": [0.9, 0.7]}
+    >>> ax = plot_expectations(pd.DataFrame(data), Figure().subplots())
+    >>> ax.get_legend_handles_labels()[1]
+    ['waited up to 5 min', 'ran up to 5 min']
     """
     ax = style.current_axes(ax)
     titles = {"W": "waited up to 5 min", "E": "ran up to 5 min"}

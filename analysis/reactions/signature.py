@@ -127,6 +127,14 @@ def plot_signature(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     ----------
     data : DataFrame
         `Signature.weeks`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"log": [0, 0], "jobs": [10, 20], "mean_work": [3600, 7200]})
+    >>> ax = plot_signature(data, Figure().subplots())
+    >>> ax.get_ylabel(), ax.lines[0].get_ydata().tolist()
+    ('mean processor-hours of a job', [1.0, 2.0])
     """
     ax = style.current_axes(ax)
     drawn = data[data["mean_work"] > 0]  # a logarithmic axis has no 0

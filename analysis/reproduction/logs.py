@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 
 def data_folder() -> Path:
-    """Return the data folder, whose subfolder `traces` contains the real logs."""
+    """Return the data folder, whose subfolder `traces` contains the real logs.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, {"WORKLOADKIT_DATA": "logs"}):
+    ...     data_folder().name
+    'logs'
+    """
     return Path(os.environ.get("WORKLOADKIT_DATA", "../shared"))
 
 
@@ -88,6 +96,15 @@ def find_logs(names: Mapping[str, str], folder: Path, *, strict: bool = False) -
     -----
     WorkloadWarning
         For each missing log.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "KTH-SP2-1996-2.1-cln.swf.gz").touch()
+    ...     [log] = find_logs({"KTH": "KTH-SP2-1996-2"}, Path(folder))
+    >>> log.version, log.is_other
+    ('KTH-SP2-1996-2.1-cln', True)
     """
     if not names:
         return []

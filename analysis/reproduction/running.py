@@ -97,6 +97,15 @@ def run_study(
     WorkloadWarning
         For each log that was repaired while reading, and if `runs` or `rng` is given although
         nothing is random.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis.reproduction import ALL_LOGS, Result, Study, printed
+    >>> def compare(plan, each):
+    ...     yield Result(ALL_LOGS, printed("slope", 2.0, "Figure 1", main=True), 2.05)
+    >>> findings = run_study(Study("lines", "Lines.", "A. Uthor, 2001", {}, compare), [])
+    >>> [result.verdict for result in findings.results]
+    ['reproduced']
     """
     from workloadkit.experiments.kept_tasks import kept_tasks
     from workloadkit.provenance import seed_of

@@ -273,6 +273,19 @@ def runs_of_logs(
     -------
     dict of Log to DataFrame
         One row for each run; an empty table for a missing log.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import numpy as np
+    >>> def draw(part, rng):
+    ...     return pd.DataFrame({"wait": rng.random(part.runs)})
+    >>> def each(function, parts):
+    ...     return [function(part, np.random.default_rng(0)) for part in parts]
+    >>> log = Log("KTH", "KTH-SP2-1996-2")
+    >>> plan = StudyInput([log], [], runs=5, reading={})
+    >>> len(runs_of_logs(plan, each, draw, pd.Index(["wait"]), at_most=2)[log])
+    5
     """
     import pandas as pd
 
@@ -430,6 +443,16 @@ def plot_by_group(
         Of the values, with their unit.
     log : bool
         Whether their axis is logarithmic.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> import pandas as pd
+    >>> data = {"row": ["KTH", "KTH"], "group": ["fcfs", "easy"], "value": [5.0, 2.0]}
+    >>> data = pd.DataFrame(data | {"low": [4.0, 1.5], "high": [6.0, 2.5]})
+    >>> ax = plot_by_group(data, Figure().subplots(), label="mean wait [h]")
+    >>> ax.get_xlabel(), ax.get_legend_handles_labels()[1]
+    ('mean wait [h]', ['fcfs', 'easy'])
     """
     from workloadkit.analysis import style
 

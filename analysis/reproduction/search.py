@@ -188,6 +188,19 @@ def search(
     ------
     ParameterError
         If there is only one reading, or the source prints no numbers.
+
+    Examples
+    --------
+    >>> from workloadkit.analysis.reproduction import ALL_LOGS, Axis, Result, printed
+    >>> def compare(plan, each):
+    ...     ours = {"cores": 2.0, "nodes": 9.0}[plan.reading["size"]]
+    ...     for place in ("Table 1", "Table 2"):
+    ...         yield Result(ALL_LOGS, printed("mean size", 2.0, place), ours)
+    >>> size = Axis("size", "What a processor is", {"cores": "", "nodes": ""})
+    >>> study = Study("sizes", "Sizes.", "A. Uthor, 2001", {}, compare, axes=(size,))
+    >>> ranking = search([(study, [])])
+    >>> ranking.fits[0].reading["size"]
+    'cores'
     """
     from workloadkit.experiments.kept_tasks import kept_tasks
 

@@ -46,6 +46,17 @@ def plot_distributions(
     ----------
     comparison : Comparison
     quantity : {"wait", "response", "slowdown", "bounded_slowdown", "expansion_factor"}
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> from workloadkit.analysis.schedules import compare_schedules
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> ax = plot_distributions(compare_schedules(*both), ax=Figure().subplots())
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
+    ('wait', ['fcfs', 'easy'])
     """
     if quantity not in QUANTITIES:
         raise ParameterError(f"quantity is {quoted(quantity)}; known: {', '.join(QUANTITIES)}")
@@ -58,7 +69,19 @@ def plot_distributions(
 def plot_queue_lengths(
     comparison: "Comparison | Mapping[str, Schedule]", ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the number of waiting jobs over time under each schedule, as means of intervals."""
+    """Draw the number of waiting jobs over time under each schedule, as means of intervals.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> from workloadkit.analysis.schedules import compare_schedules
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> ax = plot_queue_lengths(compare_schedules(*both), Figure().subplots())
+    >>> ax.get_ylabel(), ax.get_legend_handles_labels()[1]
+    ('waiting jobs', ['fcfs', 'easy'])
+    """
     ax = style.current_axes(ax)
     named = comparison if isinstance(comparison, Mapping) else comparison.schedules
     schedules = list(named.values())
@@ -97,6 +120,17 @@ def plot_gantts(
     -------
     list of Axes
         One per schedule.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> from workloadkit.analysis.schedules import compare_schedules
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> panels = plot_gantts(compare_schedules(*both), Figure().subplots())
+    >>> [panel.get_title("right") for panel in panels]
+    ['fcfs', 'easy']
     """
     week = busiest_week(comparison.schedules[comparison.reference])
     begin, until = week[0] if begin is None else begin, week[1] if until is None else until
@@ -114,6 +148,17 @@ def plot_differences(comparison: "Comparison", ax: "Axes | None" = None) -> "Axe
     """Draw the relative differences from the reference, with their intervals.
 
     Metrics that are 0 for the reference are left out.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> from workloadkit.analysis.schedules import compare_schedules
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> ax = plot_differences(compare_schedules(*both), Figure().subplots())
+    >>> ax.get_xlabel()
+    'difference from fcfs'
     """
     ax = style.current_axes(ax)
     table = comparison.differences
@@ -146,6 +191,18 @@ def plot_objective(comparison: "Comparison", ax: "Axes | None" = None) -> "Axes"
     ----------
     comparison : Comparison
         A comparison with weights.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> from workloadkit.analysis.schedules import compare_schedules
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> found = compare_schedules(*both, weights={"mean_wait": 1})
+    >>> ax = plot_objective(found, Figure().subplots())
+    >>> ax.get_xlabel()
+    'objective, fcfs = 1; less is better'
     """
     parts = comparison.contributions
     ax = style.current_axes(ax)
@@ -209,6 +266,16 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
     ------
     ParameterError
         If the sweep does not have the metric.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, sweep
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> found = sweep(log, ["fcfs", "easy"], [0.5, 0.8], procs=4, metrics=["mean_wait", "makespan"])
+    >>> ax = plot_sweep(found, "mean_wait", Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_legend_handles_labels()[1]
+    ('offered load', 'mean wait [h]', ['fcfs', 'easy'])
     """
     metric = sweep.metrics[0] if metric is None else metric
     if metric not in (*sweep.metrics, _SATURATED):
@@ -302,6 +369,15 @@ def plot_sweeps(sweep: SweepResults, ax: "Axes | None" = None) -> "list[Axes]":
     -------
     list of Axes
         One per metric.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, sweep
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> found = sweep(log, ["fcfs", "easy"], [0.5, 0.8], procs=4, metrics=["mean_wait", "makespan"])
+    >>> [ax.get_ylabel() for ax in plot_sweeps(found, Figure().subplots())]
+    ['mean wait [h]', 'makespan [h]']
     """
     saturates = (sweep.table["saturated"] > 0).any()
     metrics = (*sweep.metrics, *((_SATURATED,) if saturates else ()))
@@ -329,6 +405,15 @@ def plot_results(results: Results, ax: "Axes | None" = None) -> "list[Axes]":
     -------
     list of Axes
         One per metric.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, sweep
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> found = sweep(log, ["fcfs", "easy"], [0.5, 0.8], procs=4, metrics=["mean_wait", "makespan"])
+    >>> [ax.get_ylabel() for ax in plot_results(found, Figure().subplots())]
+    ['mean wait [s]', 'makespan [s]']
     """
     rows = -(-len(results.metrics) // _MOST_IN_A_ROW)
     panels = style.panels(style.current_axes(ax), len(results.metrics), rows=rows)
@@ -359,6 +444,18 @@ def plot_metasystem(found: MetaSchedule, ax: "Axes | None" = None) -> "list[Axes
     Returns
     -------
     list of Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, metasystem as meta
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [1, 1, 1]})
+    >>> sites = [meta.Site("a", procs=1), meta.Site("b", procs=1)]
+    >>> grid = meta.MetaScheduler("grid", "least-work", [meta.JobSource(log=log)])
+    >>> system = meta.Metasystem(sites=sites, meta_schedulers=[grid])
+    >>> queue, load = plot_metasystem(meta.simulate_metasystem(system), Figure().subplots())
+    >>> queue.get_ylabel(), load.get_ylabel(), len(load.patches)
+    ('waiting jobs', 'utilization', 2)
     """
     sites = schedules_of_sites(found)
     queue, load = style.panels(style.current_axes(ax), 2, rows=2)

@@ -158,6 +158,16 @@ def plot_gantt(
         Of a log, its recorded schedule.
     begin, until : float, optional
         The interval to show; by default the whole schedule. [s]
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> schedule = simulate(log, "easy", procs=4)
+    >>> ax = plot_gantt(schedule, Figure().subplots())
+    >>> ax.get_ylabel(), ax.get_ylim()[1].item(), len(ax.collections)
+    ('processors', 4.0, 2)
     """
     ax, schedule = style.current_axes(ax), _recorded(schedule)
     begin, until = window_of(schedule, begin, until)
@@ -206,6 +216,16 @@ def plot_schedule(
     Returns
     -------
     list of Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> schedule = simulate(log, "easy", procs=4)
+    >>> axes = plot_schedule(schedule, Figure().subplots())
+    >>> [ax.get_ylabel() for ax in axes]
+    ['processors', 'waiting jobs', 'utilization']
     """
     schedule = _recorded(schedule)
     week = busiest_week(schedule)

@@ -241,6 +241,16 @@ def plot_queue_length(
     schedule : Schedule
     begin, until : float, optional
         The interval to show; by default the whole schedule. [s]
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> schedule = simulate(log, "easy", procs=4)
+    >>> ax = plot_queue_length(schedule, Figure().subplots())
+    >>> ax.get_ylabel(), int(ax.lines[0].get_ydata().max())
+    ('waiting jobs', 1)
     """
     ax = style.current_axes(ax)
     queue = queue_length(schedule)
@@ -275,7 +285,18 @@ def plot_queue_length(
 
 
 def plot_queue_distribution(schedule: Schedule, ax: "Axes | None" = None) -> "Axes":
-    """Draw the share of the time with at least a given number of waiting jobs."""
+    """Draw the share of the time with at least a given number of waiting jobs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> schedule = simulate(log, "easy", procs=4)
+    >>> ax = plot_queue_distribution(schedule, Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('minimum number of waiting jobs', 'share of the time')
+    """
     ax = style.current_axes(ax)
     share = queue_distribution(schedule)["share"]
     ax.stairs(share, np.arange(share.size + 1) - 0.5, color=style.PALE, fill=True)
@@ -297,6 +318,16 @@ def plot_utilization(
     schedule : Schedule
     edges : array_like, optional
         Edges of the intervals. [s]
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> schedule = simulate(log, "easy", procs=4)
+    >>> ax = plot_utilization(schedule, Figure().subplots(), edges=[0, 10, 20])
+    >>> ax.get_ylabel(), [each.get_label() for each in ax.patches]
+    ('share of the machine', ['in use', 'offered'])
     """
     ax = style.current_axes(ax)
     data = utilization_over_time(schedule, edges=edges)

@@ -163,7 +163,19 @@ def _at_most(at_least: Mapping[str, NDArray[np.float64]]) -> pd.DataFrame:
 
 
 def plot_activity_lengths(comparison: ProductivityComparison, ax: "Axes | None" = None) -> "Axes":
-    """Draw the distribution of activity lengths, from the first to the last submission."""
+    """Draw the distribution of activity lengths, from the first to the last submission.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import simulate
+    >>> jobs = {"submit": [0, 5, 9000], "run": [20, 10, 10], "procs": [1] * 3, "user": [3] * 3}
+    >>> log = Trace.from_columns(jobs)
+    >>> found = compare_productivity({"fcfs": simulate(log, "fcfs", procs=1)}, log=log)
+    >>> ax = plot_activity_lengths(found, Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('activity length [hours]', 'share of the users')
+    """
     ax = style.current_axes(ax)
     for name, users, line in _lines(comparison.users):
         length = np.sort(users["activity_length"].to_numpy(dtype=np.float64))
@@ -179,7 +191,19 @@ def plot_activity_lengths(comparison: ProductivityComparison, ax: "Axes | None" 
 
 
 def plot_weekly_cycles(comparison: ProductivityComparison, ax: "Axes | None" = None) -> "Axes":
-    """Draw the arrival rate by hour of the week."""
+    """Draw the arrival rate by hour of the week.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import simulate
+    >>> jobs = {"submit": [0, 5, 9000], "run": [20, 10, 10], "procs": [1] * 3, "user": [3] * 3}
+    >>> log = Trace.from_columns(jobs)
+    >>> found = compare_productivity({"fcfs": simulate(log, "fcfs", procs=1)}, log=log)
+    >>> ax = plot_weekly_cycles(found, Figure().subplots())
+    >>> ax.get_ylabel()
+    'jobs per hour'
+    """
     ax = style.current_axes(ax)
     for name, rate, line in _lines(comparison.weekly):
         ax.stairs(rate, np.arange(169), baseline=None, label=name, **line)
@@ -197,6 +221,17 @@ def plot_queue_distributions(
     """Draw the share of the time with at most a given number of waiting jobs.
 
     The axis is linear from 0 to 1 and logarithmic above.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import simulate
+    >>> jobs = {"submit": [0, 5, 9000], "run": [20, 10, 10], "procs": [1] * 3, "user": [3] * 3}
+    >>> log = Trace.from_columns(jobs)
+    >>> found = compare_productivity({"fcfs": simulate(log, "fcfs", procs=1)}, log=log)
+    >>> ax = plot_queue_distributions(found, Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('maximum number of waiting jobs', 'share of the time')
     """
     ax = style.current_axes(ax)
     queue = comparison.queue
@@ -228,6 +263,17 @@ def plot_users(
     comparison : ProductivityComparison
     quantity : str, default "active_weeks"
         A column of `Productivity.users`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import simulate
+    >>> jobs = {"submit": [0, 5, 9000], "run": [20, 10, 10], "procs": [1] * 3, "user": [3] * 3}
+    >>> log = Trace.from_columns(jobs)
+    >>> found = compare_productivity({"fcfs": simulate(log, "fcfs", procs=1)}, log=log)
+    >>> ax = plot_users(found, "sessions", Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('users, in ascending order', 'sessions')
     """
     ax = style.current_axes(ax)
     known = [name for name in next(iter(comparison.users.values())) if name != "first"]
@@ -254,6 +300,14 @@ def plot_runs(runs: Mapping[str, ArrayLike], metric: str, ax: "Axes | None" = No
         Values of the metric, by kind of simulation.
     metric : str
         A metric of `Schedule.describe`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> runs = {"fcfs": [7200, 9000], "easy": [3600, 5400]}
+    >>> ax = plot_runs(runs, "mean_wait", Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('mean wait [hours]', 'runs')
     """
     ax = style.current_axes(ax)
     values = {name: np.asarray(of, dtype=np.float64) for name, of in runs.items()}

@@ -189,7 +189,18 @@ def slowdown_ratio(first: Schedule, other: Schedule, *, confidence: float = 0.95
 
 
 def plot_slowdown_ratio(ratio: SlowdownRatio, ax: "Axes | None" = None) -> "Axes":
-    """Draw the mean slowdown ratio by week and over all jobs."""
+    """Draw the mean slowdown ratio by week and over all jobs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from workloadkit import Trace, simulate
+    >>> log = Trace.from_columns({"submit": [0, 1, 2], "run": [10, 10, 5], "procs": [3, 4, 1]})
+    >>> both = [simulate(log, name, procs=4) for name in ("fcfs", "easy")]
+    >>> ax = plot_slowdown_ratio(slowdown_ratio(*both), Figure().subplots())
+    >>> ax.get_ylabel(), [line.get_label() for line in ax.lines[1:]]
+    ('slowdown ratio R', ['weekly mean', 'mean over all jobs'])
+    """
     ax = style.current_axes(ax)
     ax.axhline(0, color=style.MUTED, linewidth=0.8)
     ax.plot(ratio.weeks.index + 1, ratio.weeks["mean"], color=style.BLUE, label="weekly mean")

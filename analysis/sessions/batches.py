@@ -180,6 +180,14 @@ def plot_batch_agreement(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes"
     ----------
     data : DataFrame
         `BatchAgreement.curves`; curves of all batches are not drawn.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> shares = {"Max, unique": [0.2, 1.0], "Last, unique": [0.4, 1.0]}
+    >>> ax = plot_batch_agreement(pd.DataFrame(shares, index=[60, 600]), Figure().subplots())
+    >>> ax.get_xlabel(), [line.get_label() for line in ax.lines]
+    ('think time after the batch', ['Max, unique', 'Last, unique'])
     """
     ax = style.current_axes(ax)
     colours = {"common": style.MUTED, "unique": style.BLUE}
@@ -321,6 +329,14 @@ def plot_session_survival(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes
     ----------
     data : DataFrame
         `SessionMethods.survival`. Max+Cut is not drawn: it coincides with Last+Cut.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> longer = survival({"Last": np.array([30.0, 60.0, 600.0, 6000.0])})
+    >>> ax = plot_session_survival(longer, Figure().subplots())
+    >>> ax.get_ylabel(), ax.lines[0].get_label()
+    ('share of longer sessions', 'Last')
     """
     ax = style.current_axes(ax)
     for name, line in _LINES.items():
@@ -343,6 +359,14 @@ def plot_session_lengths(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes"
     ----------
     data : DataFrame
         `SessionMethods.lengths`; Last, Arrival and the cut of 1 h are drawn.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> bins = histogram({"Last": np.array([600.0, 3600.0, 3600.0])})
+    >>> ax = plot_session_lengths(bins, Figure().subplots())
+    >>> ax.get_ylabel(), ax.lines[0].get_ydata().tolist()
+    ('sessions', [1, 2])
     """
     ax = style.current_axes(ax)
     for name in ("Last+Cut 1 h", "Last", "Arrival"):

@@ -196,7 +196,16 @@ def size_shares(sizes: dict[str, pd.Series], *, most: int = 100) -> pd.DataFrame
 
 
 def plot_size_shares(data: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the sizes of sessions and batches from `size_shares`."""
+    """Draw the sizes of sessions and batches from `size_shares`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = size_shares({"jobs": pd.Series([1, 1, 2, 4])})
+    >>> ax = plot_size_shares(data, Figure().subplots())
+    >>> ax.get_xlabel(), ax.lines[0].get_label()
+    ('number', 'jobs')
+    """
     ax = style.current_axes(ax)
     for name, colour in zip(data, (style.BLUE, style.ORANGE, style.GREEN), strict=False):
         seen = data[name][data[name] > 0]

@@ -174,6 +174,14 @@ def plot_inter_arrivals(
         `ThresholdSuggestion.curve`.
     suggestion, fixed : float, optional
         Thresholds to mark. [s]
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"share": [0.4, 1.0]}, index=[60.0, 6000.0])
+    >>> ax = plot_inter_arrivals(data, Figure().subplots(), suggestion=1200)
+    >>> ax.get_xlabel(), len(ax.lines)
+    ('inter-arrival time of a user', 3)
     """
     ax = style.current_axes(ax)
     ax.plot(data.index, data["share"], color=style.BLUE)
@@ -201,6 +209,14 @@ def plot_inter_arrival_slope(
         `ThresholdSuggestion.curve`.
     suggestion, fixed : float, optional
         Thresholds to mark. [s]
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> data = pd.DataFrame({"slope": [1.5, 0.5]}, index=[60.0, 6000.0])
+    >>> ax = plot_inter_arrival_slope(data, Figure().subplots(), suggestion=1200)
+    >>> ax.get_ylabel(), ax.lines[0].get_ydata().tolist()
+    ('slope / mean slope', [1.5, 0.5])
     """
     ax = style.current_axes(ax)
     seen = data[data["slope"] > 0]

@@ -278,6 +278,15 @@ def plot_waits(data: pd.DataFrame, ax: "Axes | None" = None, *, percent: int = 9
     ------
     ParameterError
         If the data have no such percentile.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> log = {"submit": range(0, 3000, 60), "wait": [60] * 50, "run": [1] * 50, "procs": [1] * 50}
+    >>> data = waits_over_time(Trace.from_columns(log | {"queue": [1] * 50}), "queue", (50,))
+    >>> ax = plot_waits(data, Figure().subplots(), percent=50)
+    >>> ax.get_ylabel(), len(ax.lines)
+    ('median wait', 1)
     """
     column = f"p{percent}"
     if column not in data:

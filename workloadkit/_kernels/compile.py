@@ -332,6 +332,11 @@ def bare(function: Callable[..., Any]) -> Callable[..., Any]:
 
     References to the arrays that it receives are then not counted. Counting those of a tuple of
     dozens of arrays, passed on at every event, would take most of the time.
+
+    Examples
+    --------
+    >>> in_python(bare(lambda values, i: values[i] + 1.0))([1.0, 2.0], 1)
+    3.0
     """
     return function if DISABLE_JIT else KernelPart(function, "bare")
 
@@ -341,6 +346,11 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The event loop calls dozens of functions of a few lines at each event: the calls would take a
     third of the time.
+
+    Examples
+    --------
+    >>> in_python(inline(lambda now, end: end <= now))(5, 4)
+    True
     """
     return function if DISABLE_JIT else KernelPart(function, "inline")
 

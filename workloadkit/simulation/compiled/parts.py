@@ -25,6 +25,17 @@ def register_functions(kind: type, functions: Any) -> None:
         Class of the NamedTuple.
     functions : module or object
         Has the functions as attributes, each compiled by `workloadkit._kernels.compile.bare`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from typing import NamedTuple
+    >>> class Shelf(NamedTuple):
+    ...     count: int
+    >>> functions = SimpleNamespace(has_room=lambda state, job, now: state.machine.count > 0)
+    >>> register_functions(Shelf, functions)
+    >>> functions_of(Shelf) is functions
+    True
     """
     _FUNCTIONS[kind] = functions
     if issubclass(kind, tuple) and not kind.__module__.startswith("workloadkit."):

@@ -38,7 +38,14 @@ class WaitingList(NamedTuple):
 
 
 def new_arrivals(n_jobs: int) -> WaitingList:
-    """Return an empty list."""
+    """Return an empty list.
+
+    Examples
+    --------
+    >>> queue = new_arrivals(3)
+    >>> queue.waiting.size, queue.at.count
+    (3, 0)
+    """
     return WaitingList(np.empty(n_jobs, np.int64), _At())
 
 
