@@ -70,10 +70,11 @@ def test_the_reference_has_each_public_name(package, pages):
 
 
 def test_each_parameter_of_a_choice_has_its_meaning(pages):
-    for name in ("schedulers.md", "predictors.md", "populations.md", "models.md"):
+    for name in ("schedulers.md", "predictors.md", "users.md", "populations.md", "models.md"):
         rows = [line for line in pages[name].splitlines() if line.startswith("| `")]
         assert rows
         assert not [row for row in rows if row.endswith("|  |") or "| As in " in row]
+    assert not [row for row in pages["json.md"].splitlines() if row.endswith("|  |")]
 
 
 def test_a_parameter_is_described_once_and_linked_to_after_that(reference, pages):

@@ -55,7 +55,7 @@ class Lookahead:
     Parameters
     ----------
     depth : int
-        Number of jobs that are considered: the first that may overtake by themselves.
+        Number of jobs considered: the first ones of which each alone could overtake.
 
     References
     ----------

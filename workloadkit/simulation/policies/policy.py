@@ -151,9 +151,9 @@ class Backfilling:
         "extra": jobs that end after the shadow time may use the spare processors; "none": only jobs
         that end by the shadow time overtake.
     strict : bool
-        Whether "by the shadow time" means before it. A job that ends exactly at it then needs spare
-        processors, as one that ends later: those that start in one pass need as many as they have
-        together. The next pass computes the shadow time and the spare processors again.
+        Whether jobs must end before the shadow time, not at it. A job that ends exactly at it then
+        uses spare processors, as one that ends later does. Jobs that start in one pass share the
+        spare processors; the next pass computes these and the shadow time again.
     """
 
     spare: str = "extra"

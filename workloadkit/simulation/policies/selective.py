@@ -24,7 +24,7 @@ class Selective:
     Parameters
     ----------
     threshold : float
-        At least 1, at which every job has a reservation; infinite for none.
+        At least 1. With 1 every job has a reservation, with infinity none has.
 
     References
     ----------

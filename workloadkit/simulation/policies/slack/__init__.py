@@ -64,7 +64,7 @@ class Slack(QueuePriority):
         Numbers of the important queues, the most important first, as in ``"5/2/1"``; jobs of the
         first one have no slack. By default all are equal.
     depth : int
-        Number of jobs that are taken out of the plan at most.
+        Largest number of jobs that are taken out of the plan.
 
     References
     ----------

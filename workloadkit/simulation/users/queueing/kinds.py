@@ -28,9 +28,11 @@ class Think(QueueingUsers):
     Parameters
     ----------
     users : int
+        Number of users.
     think : float
         Mean time between the end of a job and the submission of the next. [s]
     think_law : {"exponential", "fixed"}
+        Law of the think times.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Cautious(Think):
     Parameters
     ----------
     users : int
+        Number of users.
     think : float
         Mean time between the end of a job and the next look at the queue. [s]
     think_law : {"exponential", "fixed"}
@@ -129,11 +132,12 @@ class Mixed(QueueingUsers):
     rate : float
         Arrivals of open users. [1/s]
     users : int
-        Closed users.
+        Number of closed users.
     think : float, str or callable
         Mean time between the end of a job of a closed user and the next [s]. It may depend on the
         response time, as in `Reopen`; before the first job, the response time counts as 0.
     think_law : {"exponential", "fixed"}
+        Law of the think times.
     again : str, float, AgainTable or callable, optional
         Probability that an open user submits another job, by the response time of the last, as in
         `Reopen`. By default each submits one.
@@ -249,6 +253,7 @@ class Reopen(QueueingUsers):
         object is `BreakPause` of `workloadkit.simulation.users.queueing.customers`. Or any
         function of the response time [s], as in `again`.
     think_law : {"exponential", "fixed"}
+        Law of the think times.
     step : float, optional
         Step of the tables of custom functions, of 100,000 steps; beyond them, the last value holds.
         Without it the functions run in the plain engine. [s]
