@@ -12,6 +12,8 @@ from types import ModuleType
 import pytest
 
 import workloadkit as wk
+from tests.benchmarks import growth
+from tests.benchmarks.__main__ import with_section
 from tests.commands import run_command
 from workloadkit.experiments import custom_parts
 from workloadkit.fields import FIELDS
@@ -97,11 +99,21 @@ def test_pages_that_readme_links_read_whole_as_markdown():
     ]
 
 
-def test_speed_is_a_table_with_its_machine():
+def test_speed_is_a_table_with_its_machine_for_each_benchmark():
     speed = (DOCS / "explanation" / "speed.md").read_text(encoding="utf-8")
-    assert "Measured by `make bench` on" in speed
-    assert speed.endswith("|\n")  # `make bench` replaces everything from the machine on
-    assert speed.count("\n| ") > 10
+    _, *sections = re.split(r"^### ", speed, flags=re.MULTILINE)
+    assert len(sections) > 20
+    for section in sections:
+        assert " Measured on " in section
+        assert section.strip().endswith("|")
+        assert with_section(speed, f"### {section}") == speed
+
+
+def test_pages_of_cost_show_what_was_measured():
+    for page in growth.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert growth.with_tables(text) == text
+        assert "<!--" in text
 
 
 def test_readme_is_short():

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,20 @@ import numpy as np
 import workloadkit as wk
 from tests.benchmarks import yardstick
 from tests.benchmarks.measure import Row
+from workloadkit._kernels import patience
+from workloadkit.analysis import locality
+from workloadkit.machine.description import MachineDescription, NodeType
+from workloadkit.metasystem import (
+    JobSource,
+    MetaScheduler,
+    Metasystem,
+    Site,
+    simulate_metasystem,
+)
+from workloadkit.simulation.users import DynamicSite
+from workloadkit.site import site_distributions
+
+Preparation = Callable[[wk.Trace], Callable[[], Any]]
 
 GOAL = 10  # s of CPU
 OUTAGES, CROWD = "an outage", "hundreds waiting"
@@ -31,52 +45,110 @@ CHOICES = (
 )
 
 
+def _check(trace: wk.Trace) -> Callable[[], Any]:
+    schedule = wk.simulate(trace, "easy", engine="python")
+    return lambda: wk.check_schedule(trace, schedule)
+
+
+def _on_nodes(trace: wk.Trace, **options: Any) -> Callable[[], Any]:
+    machine = MachineDescription(nodes=(NodeType(count=48, cores=2),))
+    return lambda: wk.simulate(trace, "easy", machine=machine, **options)
+
+
+def _site(_: wk.Trace) -> Callable[[], Any]:
+    site = DynamicSite(5, 1, distributions=site_distributions([wk.load_sample()]))
+    return lambda: wk.simulate(None, "creasy", site, procs=128, rng=1)
+
+
+def _metasystem(trace: wk.Trace) -> Callable[[], Any]:
+    sites = [Site("north", 96, jobs=JobSource(log=trace)), Site("south", 96)]
+    grid = MetaScheduler("grid", "least-work", [JobSource(site="north", share=0.5)])
+    return lambda: simulate_metasystem(Metasystem(sites, [grid]), rng=1)
+
+
+def _locality(trace: wk.Trace) -> Callable[[], Any]:
+    def measured() -> None:
+        locality.stack_depths(trace)
+        locality.shuffled_similarity(trace, n_shuffles=1, rng=1)
+
+    return measured
+
+
+#: What else has kernels of its own, as functions of a log that prepare a call.
+OTHERS: dict[str, Preparation] = {
+    "check --policy easy": _check,
+    "easy on nodes": _on_nodes,
+    "easy on nodes, an outage": lambda trace: _on_nodes(trace, outages=_outage(trace)),
+    "site, under creasy": _site,
+    "metasystem of two sites": _metasystem,
+    "locality": _locality,
+}
+
+
 def rows() -> Iterator[Row]:
-    """Simulate a few jobs of the sample in a process of its own for each scheduler and users."""
-    for chosen in CHOICES:
+    """Run each with a few jobs of the sample, twice in processes of their own with one cache."""
+    for chosen in (*CHOICES, *((name,) for name in OTHERS)):
         with tempfile.TemporaryDirectory() as cache:
-            done = subprocess.run(
-                [sys.executable, "-m", "tests.benchmarks.compilation", *chosen],
-                env=os.environ | {"NUMBA_CACHE_DIR": cache},
-                stdout=subprocess.PIPE,
-                check=True,
-                text=True,
-            )
+            (first, unit), (second, _) = (_measured(chosen, cache) for _ in range(2))
             size = sum(file.stat().st_size for file in Path(cache).rglob("*") if file.is_file())
-        spent, unit = json.loads(done.stdout)
-        scheduler, users, more = chosen
+        spent = first - second
+        what, *_ = chosen
+        if len(chosen) == 3:
+            scheduler, users, more = chosen
+            what = f"{scheduler}, {users} users{more and ', '}{more}"
         yield Row(
-            f"compiling {scheduler}, {users} users{more and ', '}{more}", "sample",
+            f"compiling {what}", "sample",
             f"{spent:.1f} s of CPU, {size / 1e6:.1f} MB kept",
             f"{spent / unit:.1f} × the yardstick's",
             f"≤ {GOAL} s", spent <= GOAL,
         )  # fmt: skip
 
 
-def measure(scheduler: str, users: str, more: str) -> tuple[float, float]:
-    """How much longer a first simulation takes than a second one; a first yardstick [s of CPU]."""
-    sample = wk.load_sample()
-    trace = wk.with_dependencies(sample if more == CROWD else sample.take(np.arange(60)))
-    if scheduler == "genetic":
-        trace = wk.add_utility(trace, deadline="wait+run", rng=1)
-    options: dict[str, Any] = {"rng": 1, "engine": "compiled"}
-    if more == CROWD:
-        options["offered_load"] = 3
-    if more == OUTAGES:
-        announced, begin, end = map(int, trace.column("submit")[[10, 20, 40]])
-        options["outages"] = wk.Outages((wk.Outage(1, begin, end, 3, announced=announced),))
-    plain = options | {"engine": "python"}
-    wk.simulate(trace.take(np.arange(60)), scheduler, users, **plain)  # imports
-    jobs = (np.arange(3), np.ones(3, np.int64), np.ones(3, np.int64), np.ones(3, np.int64))
-    first, second, unit = (
-        _cpu_time(lambda: wk.simulate(trace, scheduler, users, **options)),
-        _cpu_time(lambda: wk.simulate(trace, scheduler, users, **options)),
-        _cpu_time(lambda: yardstick.easy(*jobs, 4)),
+def _measured(chosen: tuple[str, ...], cache: str) -> list[float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.compilation", *chosen],
+        env=os.environ | {"NUMBA_CACHE_DIR": cache},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
     )
-    return first - second, unit
+    times: list[float] = json.loads(done.stdout)
+    return times
 
 
-def _cpu_time(call: Any) -> float:
+def measure(*chosen: str) -> tuple[float, float]:
+    """How long a call takes that compiles what is not in the cache; a yardstick [s of CPU]."""
+    patience.PATIENCE = 0.0
+    sample = wk.load_sample()
+    prepare = _simulation(*chosen) if len(chosen) == 3 else OTHERS[chosen[0]]
+    call = prepare(sample if chosen[-1] == CROWD else sample.take(np.arange(60)))
+    jobs = (np.arange(3), np.ones(3, np.int64), np.ones(3, np.int64), np.ones(3, np.int64))
+    return _cpu_time(call), _cpu_time(lambda: yardstick.easy(*jobs, 4))
+
+
+def _simulation(scheduler: str, users: str, more: str) -> Preparation:
+    """Return what prepares a simulation of a log."""
+
+    def prepare(log: wk.Trace) -> Callable[[], Any]:
+        trace = wk.with_dependencies(log)
+        if scheduler == "genetic":
+            trace = wk.add_utility(trace, deadline="wait+run", rng=1)
+        options: dict[str, Any] = {"rng": 1}
+        if more == CROWD:
+            options["offered_load"] = 3
+        if more == OUTAGES:
+            options["outages"] = _outage(trace)
+        return lambda: wk.simulate(trace, scheduler, users, **options)
+
+    return prepare
+
+
+def _outage(trace: wk.Trace) -> wk.Outages:
+    announced, begin, end = map(int, trace.column("submit")[[10, 20, 40]])
+    return wk.Outages((wk.Outage(1, begin, end, 3, announced=announced),))
+
+
+def _cpu_time(call: Callable[[], Any]) -> float:
     begin = time.process_time()
     call()
     return time.process_time() - begin

@@ -38,7 +38,7 @@ class Row:
 
 
 def best_of(
-    repeats: int, function: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+    repeats: int, function: Callable[[], Any], clock: Callable[[], float] = time.process_time
 ) -> tuple[float, Any]:
     """Shortest time of so many calls [s], and what the last one returned."""
     times = []
@@ -50,7 +50,7 @@ def best_of(
 
 
 def in_turn(
-    rounds: int, *calls: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+    rounds: int, *calls: Callable[[], Any], clock: Callable[[], float] = time.process_time
 ) -> list[tuple[float, Any]]:
     """`best_of` for several calls, taken in turn so that all meet the same machine."""
     found = [best_of(1, call, clock) for call in calls]
@@ -89,6 +89,13 @@ def _status(name: str) -> int:
     raise LookupError(name)
 
 
+def processor() -> str:
+    """Return the name of the processor, and the number of cores."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [x.partition(":")[2].strip() for x in lines if x.startswith("model name")]
+    return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores"
+
+
 def machine() -> str:
     """Return what the figures were measured on."""
     import platform
@@ -97,10 +104,7 @@ def machine() -> str:
     import numpy
     import pandas
 
-    cpus = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
-    name = cpus[0].partition(":")[2].strip() if cpus else platform.machine()
     return (
-        f"{name}, {os.cpu_count()} cores, one used where nothing else is said; "
-        f"Python {platform.python_version()}, numpy {numpy.__version__}, "
+        f"{processor()}; Python {platform.python_version()}, numpy {numpy.__version__}, "
         f"numba {numba.__version__}, pandas {pandas.__version__}"
     )
