@@ -74,7 +74,7 @@ def _locality(trace: wk.Trace) -> Callable[[], Any]:
     return measured
 
 
-#: What else has kernels of its own, as functions of a log that prepare a call.
+#: What else has its kernels, as functions of a log that prepare a call.
 OTHERS: dict[str, Preparation] = {
     "check --policy easy": _check,
     "easy on nodes": _on_nodes,
@@ -86,7 +86,7 @@ OTHERS: dict[str, Preparation] = {
 
 
 def rows() -> Iterator[Row]:
-    """Run each with a few jobs of the sample, twice in processes of their own with one cache."""
+    """Run each with a few jobs of the sample, twice in separate processes with one cache."""
     for chosen in (*CHOICES, *((name,) for name in OTHERS)):
         with tempfile.TemporaryDirectory() as cache:
             (first, unit), (second, _) = (_measured(chosen, cache) for _ in range(2))

@@ -107,7 +107,7 @@ def write_results(results: list[Measured]) -> None:
 
 
 def run(arguments: list[str], folder: Path) -> tuple[float, float]:
-    """Return CPU time [s] and peak memory [MB] of a command in a process of its own.
+    """Return CPU time [s] and peak memory [MB] of a command in a separate process.
 
     Code that is not in the cache yet is compiled at once, as on long logs.
     """
