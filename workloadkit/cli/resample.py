@@ -10,6 +10,7 @@ from workloadkit.cli.common import (
     SeedOption,
     StrictOption,
     aligned,
+    check_folder_of,
     check_outputs,
     load,
     output_option,
@@ -300,5 +301,5 @@ def _check_folder(folder: Path) -> None:
         raise ParameterError("--count writes files; name their folder with -o")
     if os.path.lexists(folder) and not is_folder(folder):
         raise WorkloadError(f"{folder}: is a file; with --count, -o names a folder")
-    check_outputs(folder)
+    check_folder_of(folder)
     check_has_none(folder)
