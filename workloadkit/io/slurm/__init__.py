@@ -138,7 +138,7 @@ def looks_like(lines: list[str]) -> bool:
     # one at the beginning follows the empty name of an index, as pandas writes it
     known = [
         line
-        for line, below in zip(filled, [*filled[1:], ""], strict=True)
+        for line, below in zip(filled, [*filled, ""][1:], strict=True)
         if line[0] not in "#;" or (line[0] == ";" != below[:1] and ";" in below)
     ]
     at, columns = columns_at(known)
