@@ -146,8 +146,12 @@ def test_a_log_is_measured_on_the_machine_and_with_the_seed_that_are_given(tmp_p
     done = run("--trace", str(path), "--procs", "3", "--seed", "5", "--json", str(target))
     assert done.exit_code == 0
     expected = quick(wk.read_swf(path), procs=3, rng=5)
-    assert json.loads(target.read_text()) == json.loads(json.dumps(expected.to_dict()))
-    assert done.stdout.startswith("log.swf: parameters of queueing models, and their predictions\n")
+    data = json.loads(target.read_text())
+    made = data.pop("provenance")
+    assert made["parameters"] == {"procs": 3, "unit": "procs", "seed": 5}
+    assert made["sha256"] == wk.read_swf(path).digest
+    assert data == json.loads(json.dumps(expected.to_dict()))
+    assert done.stdout.startswith("log.swf, seed 5: parameters of queueing models, and their predictions\n")
     reported = " ".join(done.stdout.split())
     assert all(
         " ".join(said.split()) in reported for said in (*expected.statements, *expected.notes)

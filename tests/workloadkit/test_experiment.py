@@ -625,6 +625,7 @@ def test_logs_in_a_list_have_the_names_of_their_files(folder):
     ("text", "kind", "message"),
     [
         ("x = ", WorkloadError, "x.toml: not TOML: "),
+        ("x = 1\ny 2\n", WorkloadError, "x.toml, line 2: not TOML: Expected '=' .* at column 3$"),
         ('logs = ["a.swf"]', ParameterError, "x.toml: no schedulers given"),
         ('schedulers = ["easy"]', ParameterError, "x.toml: no logs given"),
         (TOML.replace("runs", "rums"), ParameterError, "unknown key 'rums'; known: backf|conf"),

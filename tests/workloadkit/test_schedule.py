@@ -175,7 +175,7 @@ def test_jobs_that_are_killed_count_where_they_count():
 
 
 def test_a_warm_up_that_leaves_no_job_is_an_error(log):
-    message = "a warm-up of 604800 s and a cool-down of 0 s leave no job of 300 s of submissions"
+    message = "a warm-up of 7 d and a cool-down of 0 d leave no job: the submissions span 0.00347 d"
     with pytest.raises(WorkloadError, match=message):
         _ = wk.simulate(log, warmup=604800).metrics
 

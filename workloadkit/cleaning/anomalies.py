@@ -152,7 +152,7 @@ class Anomalies(HoldsTables, Displayed):
                 one.strength,
                 one.kind,
                 self.date(one.span[0]),
-                f"{(one.span[1] - one.span[0]) / DAY:,.1f}" if one.span[1] > one.span[0] else "",
+                _days(one.span[1] - one.span[0]),
                 f"{one.n_jobs:,}" if one.filter else "",
                 f"{100 * one.n_jobs / self.n_jobs:.3g} %" if one.filter else "",
                 one.title,
@@ -176,6 +176,18 @@ class Anomalies(HoldsTables, Displayed):
             return f"day {second / DAY:,.0f}"
         day = int(np.searchsorted(daily["begin"], second, side="right")) - 1
         return str(np.asarray(daily["date"])[max(day, 0)].astype("datetime64[D]"))
+
+
+def _days(length: float) -> str:
+    """Return a length [s] in days with a decimal, and more below a tenth; empty for no length.
+
+    Examples
+    --------
+    >>> _days(864_000), _days(1800), _days(0)
+    ('10.0', '0.021', '')
+    """
+    days = length / DAY
+    return "" if days <= 0 else f"{days:,.1f}" if days >= 0.1 else f"{days:.2g}"
 
 
 def find_anomalies(trace: Trace, *, limits: FlurryLimits = LIMITS) -> Anomalies:

@@ -179,6 +179,8 @@ def _anomaly(
         begin, end = _extent(trace, condition)
         if count > rows.size:
             whole = f" Such jobs ({count:,} in total) continue throughout the log."
+    if count < rows.size:
+        whole = f" The filter removes {count:,} of them."
     ahead = rows.size - stretch.others
     days_ahead, share = ahead / stretch.ordinary_day, count / trace.n_jobs
     run = trace.column("run")[rows]
@@ -205,7 +207,10 @@ def _anomaly(
         application, evidence["executable_share"] = shared["executable"]
         evidence["executable"] = application
         alike.append(f"application {application}")
-    nature = f"; {' and '.join(alike)} each" if alike else ""
+    nature = " and ".join(alike)
+    if nature:
+        every = all(share == 1 for _, share in shared.values())
+        nature = f"; {nature} each" if every else f"; nearly all with {nature}"
     reason = (
         f"{rows.size:,} jobs in {_days(length)} while all others submitted {stretch.others:,}: "
         f"a lead of {days_ahead:.1f} of their ordinary days ({stretch.ordinary_day:,.0f} jobs)"

@@ -50,9 +50,9 @@ def anomalies(
 ) -> None:
     """Find unrepresentative parts of a log, with filters for them.
 
-    In a flurry, one user submits more jobs than all others together. A lead of ten of their
-    ordinary days is notable, one of a tenth of all jobs as well is dominating, half as much slight.
-    Start-up and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have
+    In a flurry, one user submits more jobs than all others together: the lead is as large as at
+    least ten ordinary days of the others. Flurries with a tenth of all jobs of the log are
+    dominating, others notable; from a lead of five ordinary days on, a flurry is slight. Start-up and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have
     no arrivals for at least two ordinary days. Changes are lasting steps in the size of the
     machine, in requested sizes and limits, and in the set of queues. No filter is applied.
     """

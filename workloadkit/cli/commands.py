@@ -290,8 +290,7 @@ class Commands(_PlainValues, typer.core.TyperGroup):
         width = max(map(len, self.commands))
 
         def described(name: str) -> tuple[str, str]:
-            text = self.commands[name].get_short_help_str(formatter.width - 6 - width)
-            return name.ljust(width), text
+            return name.ljust(width), self.commands[name].get_short_help_str(limit=_LONGEST_REASON)
 
         for group, names in groups.items():
             if group != MORE:

@@ -1,11 +1,12 @@
 """What the commands share: arguments, the choice of jobs, durations, reading and writing."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -446,10 +447,10 @@ def write(target: Path, text: str) -> None:
         note(f"wrote {target}")
 
 
-def show_report(report: Any, json: Path | None) -> None:
-    """Write a report as JSON, or print it if the JSON does not go to stdout, or both."""
+def show_report(report: Any, json: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write a report, and more, as JSON, or print it if JSON does not go to stdout, or both."""
     if json:
-        write_json(json, report.to_dict())
+        write_json(json, {**report.to_dict(), **more})
     if str(json) != "-":
         typer.echo(str(report))
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workloadkit import __version__
 from workloadkit.cli.common import (
     JsonOption,
     check_outputs,
@@ -126,7 +127,7 @@ def crosscheck(
     if found is None:
         return
     if json:
-        write_json(json, found.to_dict())
+        write_json(json, found.to_dict() | {"provenance": {"workloadkit": __version__}})
     if plot:
         _draw(found, plot)
     if str(json) != "-":

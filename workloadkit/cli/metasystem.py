@@ -7,7 +7,6 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    SeedOption,
     aligned,
     check_folder_of,
     check_outputs,
@@ -73,14 +72,20 @@ def metasystem(
         ),
     ] = False,
     plot: Annotated[Path | None, figure_option("queue and utilization of each site")] = None,
-    seed: SeedOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="S",
+            help="Seed of the random numbers. By default that of the description.",
+        ),
+    ] = None,
     json: JsonOption = None,
 ) -> None:
     """Simulate several sites and their meta-schedulers.
 
     Shows the metrics of the meta jobs, and what these cost the local jobs of each site, unless JSON
-    goes to stdout. A warning names each site whose simulation alone does not reproduce its log. By
-    default the seed is that of the description.
+    goes to stdout. A warning names each site whose simulation alone does not reproduce its log.
     """
     from workloadkit.analysis.calibration import failed_calibration
     from workloadkit.experiments.custom_parts import meta_scheduler_named

@@ -204,10 +204,12 @@ def _fit(
     from workloadkit import analysis
     from workloadkit.analysis.queue_models import fit_queueing_model
     from workloadkit.analysis.queue_models.fit_result import describe_fit
+    from workloadkit.provenance import provenance, seed_of
 
     if len(words) > 1:
         raise ParameterError(f"fit takes one log, not {len(words)}")
     trace = load(Path(words[0]) if words else None, strict=strict)
+    seed = seed_of(seed)
     with progress("fitting"):
         found = fit_queueing_model(trace, procs=procs, unit=unit, target=target, rng=seed)
     if plot:
@@ -216,9 +218,11 @@ def _fit(
         analysis.save_figure(found.plot, plot, title=found.log, size=(6, 3), tables=tables)
         note(f"wrote {plot}")
     if json:
-        write_json(json, found.to_dict())
+        made = provenance(trace, procs=found.procs, unit=unit, target=target, seed=seed)
+        write_json(json, found.to_dict() | {"provenance": made})
     if str(json) != "-":
-        typer.echo("\n".join(describe_fit(found)))
+        first, *others = describe_fit(found)
+        typer.echo("\n".join([f"{first}, seed {seed}", *others]))
 
 
 def _solved(model: str, words: list[str]) -> Iterator[tuple[Any, "pd.DataFrame"]]:
@@ -339,8 +343,10 @@ def _of_log(
     json: Path | None,
 ) -> None:
     from workloadkit import analysis
+    from workloadkit.provenance import provenance, seed_of
 
     log = load(trace, strict=strict)
+    seed = seed_of(seed)
     with as_our_errors(), progress(f"measuring {log.name}"):
         found = analysis.queueing_from_trace(log, procs=procs, unit=unit, rng=seed)
     if plot:
@@ -348,9 +354,10 @@ def _of_log(
         analysis.save_figure(found.plot, plot, title=log.name, tables=tables)
         note(f"wrote {plot}")
     if json:
-        write_json(json, found.to_dict())
+        made = provenance(log, procs=procs, unit=unit, seed=seed)
+        write_json(json, found.to_dict() | {"provenance": made})
     if str(json) != "-":
-        typer.echo("\n".join(_report(found, log.name)))
+        typer.echo("\n".join(_report(found, f"{log.name}, seed {seed}")))
 
 
 def _report(found: "QueueingOfLog", name: str) -> Iterator[str]:

@@ -139,9 +139,9 @@ def site(
     if output:
         write_log(schedule.trace(), output)
     if json:
-        write_json(
-            json, {"rows": results, "seed": seed, "logs": [dict(x) for x in drawn.made_from]}
-        )
+        logs = [dict(x) for x in drawn.made_from]
+        made = {"workloadkit": wk.__version__}
+        write_json(json, {"rows": results, "seed": seed, "logs": logs, "provenance": made})
     if "-" not in (str(output), str(json)):
         length = plural(settings.weeks, "week")
         machine = plural(procs or wk.users.DynamicSite.processors, "processor")

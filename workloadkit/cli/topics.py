@@ -300,8 +300,10 @@ in a file. Fields may have the archive's names: proc, app, subtime, runtime.
 """
 
 _FORMATS = """
-read     SWF; GWF; Batsim's job list; accounting of Slurm (sacct), PBS, LSF
-         and Grid Engine; plain, or compressed as .gz, .bz2, .xz or .zst
+read     SWF, GWF and .wkt.parquet; by `workloadkit convert` the accounting of
+         Slurm, PBS, LSF, Grid Engine, HTCondor, OAR and Flux, and jobs of
+         ClusterCockpit, Batsim and AccaSim (--from names them), and tables by
+         a mapping; plain, or compressed as .gz, .bz2, .xz or .zst
 written  .swf, .gwf (both also compressed), .wkt.parquet; next to an SWF file,
          FILE.parquet has what SWF cannot hold. By `workloadkit convert` also
          .json for Batsim, and .csv with a mapping, FILE.toml

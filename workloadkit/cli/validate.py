@@ -39,6 +39,7 @@ def validate(
     """
     import workloadkit as wk
     from workloadkit.errors import check_choice
+    from workloadkit.provenance import provenance
     from workloadkit.rules.validation import FailOn
 
     check_choice("fail_on", fail_on, FailOn)
@@ -46,6 +47,6 @@ def validate(
     log = load(trace, strict=strict)
     with progress(f"checking {log.name}"):
         report = wk.validate(log)
-    show_report(report, json)
+    show_report(report, json, {"provenance": provenance(log)})
     if report.fails(fail_on):  # type: ignore[arg-type]
         raise typer.Exit(1)

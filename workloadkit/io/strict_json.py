@@ -268,6 +268,7 @@ _LARGEST = 1 << 20  # [bytes]
 _DEEPEST = 20  # tables and lists within one another
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _TOO_LARGE = "an integer of TOML has 64 bit"
+_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 _LONG_KEY = re.compile(r"(['(][^']{40})[^']+(['),])")
 _HUGE = re.compile(r"[+-]?\d[\d_]{4000,}", re.ASCII)
 
@@ -292,8 +293,10 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     except RecursionError:
         raise FormatError(name, "not TOML: tables or lists are nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        why = _LONG_KEY.sub(r"\1…\2", str(error))
-        raise FormatError(name, f"not TOML: {why}") from None
+        place = _PLACE.search(str(error))
+        why = _LONG_KEY.sub(r"\1…\2", _PLACE.sub(r" at column \2", str(error)))
+        line = int(place[1]) if place else None
+        raise FormatError(name, f"not TOML: {why}", line=line) from None
     except ValueError:  # of an integer that Python does not convert
         match = _HUGE.search(text)
         line = text.count("\n", 0, match.start()) + 1 if match else None

@@ -122,8 +122,9 @@ def parts_of(
     for parts, section in ((jobs, "source"), (others, "joined")):
         if not parts and (section == "source" or mapping.joined):
             wanted = getattr(mapping, section).files
-            what = f"no file like {', '.join(wanted)}" if wanted else "no table"
-            raise FormatError(os.fspath(given[0]) if given else "-", f"{what} for [{section}]")
+            what = f"no file like {', '.join(wanted)}" if wanted else "no table of jobs"
+            of_mapping = f", as [{section}] of the mapping names it" if wanted else ""
+            raise FormatError(os.fspath(given[0]) if given else "-", what + of_mapping)
     sources = mapping.source, mapping.joined
     return tuple(  # type: ignore[return-value]
         [_opened(part, table, folder) for part in parts] if table else []

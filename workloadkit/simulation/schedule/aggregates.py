@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloadkit import metrics
-from workloadkit.clock import Clock
+from workloadkit.clock import DAY, Clock
 from workloadkit.errors import ParameterError, WorkloadError, among, plural, quoted
 from workloadkit.simulation.schedule.calibration import calibration
 from workloadkit.simulation.schedule.measures import (
@@ -43,8 +43,8 @@ def counted_jobs(schedule: "Schedule") -> NDArray[np.bool_]:
         counted = (submit >= begin) & (submit <= until)
         if not counted.any():
             raise WorkloadError(
-                f"a warm-up of {warmup:g} s and a cool-down of {cooldown:g} s leave "
-                f"no job of {np.ptp(inside):g} s of submissions"
+                f"a warm-up of {warmup / DAY:.3g} d and a cool-down of {cooldown / DAY:.3g} d "
+                f"leave no job: the submissions span {np.ptp(inside) / DAY:.3g} d"
             )
     if len(schedule.uncounted):
         counted &= ~np.isin(schedule.workload.user, schedule.uncounted)

@@ -64,7 +64,7 @@ class Think(QueueingUsers):
 
 @dataclass(frozen=True)
 class Cautious(Think):
-    """Users of `Think` who look at the length of the queue before they submit a job [1]_.
+    """Users as of `Think` who look at the length of the queue before they submit a job [1]_.
 
     If more jobs wait than the limit, they pause, then look again. Users who look in the same second
     see the same queue. No log is needed. Further parameters, by keyword, are those of
