@@ -268,13 +268,22 @@ def test_a_planted_start_up_is_found():
 
 
 @pytest.mark.parametrize(
-    ("n_alike", "expected"),
+    ("n_alike", "expected", "ending"),
     [
-        (228, "user=9 and proc=1 and app=5 (228 jobs removed)"),  # of 240, 95 %
-        (227, "user=9 (240 jobs removed)"),
+        (
+            228,  # of 240, 95 %
+            "user=9 and proc=1 and app=5 (228 jobs removed)",
+            "; nearly all with 1 processor and application 5. The filter removes 228 of them.",
+        ),
+        (227, "user=9 (240 jobs removed)", " of their ordinary days (24 jobs)."),
+        (
+            240,
+            "user=9 and proc=1 and app=5 (240 jobs removed)",
+            "; 1 processor and application 5 each.",
+        ),
     ],
 )
-def test_what_nearly_all_jobs_of_a_flurry_share_is_named(n_alike, expected):
+def test_what_nearly_all_jobs_of_a_flurry_share_is_named(n_alike, expected, ending):
     others = np.arange(0, 90 * DAY, 3600)
     burst = np.arange(240)
     log = hourly(
@@ -283,7 +292,11 @@ def test_what_nearly_all_jobs_of_a_flurry_share_is_named(n_alike, expected):
         procs=np.append(1 + 0 * others, np.where(burst < n_alike, 1, 2)),
         executable=np.append(-1 + 0 * others, np.where(burst < n_alike, 5, 6)),
     )
-    assert [str(one.filter) for one in find_flurries(log)] == [expected]
+    (flurry,) = find_flurries(log)
+    assert str(flurry.filter) == expected
+    assert flurry.reason.endswith(ending)
+    length = (flurry.span[1] - flurry.span[0]) / DAY
+    assert str(wk.find_anomalies(log)).split("day 10")[1].split()[0] == f"{length:.2g}"  # not 0.0
 
 
 @pytest.mark.parametrize(

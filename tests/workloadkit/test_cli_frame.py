@@ -124,6 +124,17 @@ def test_help_shows_six_groups_with_the_command_that_is_needed_first(run):
     assert all(f"\n  workloadkit {name} " in options for name in set(ROOT.commands) - names)
 
 
+@pytest.mark.parametrize("words", [(), ("experiment",), ("benchmark",)])
+def test_short_descriptions_of_commands_are_wrapped_not_cut(run, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    listed = run(*words, "--help-all")[1].split("\nOptions:")[0]
+    group = ROOT.commands[words[0]] if words else ROOT
+    for command in group.commands.values():
+        if command.rich_help_panel != MORE:
+            first = "".join(command.help.split("\n\n")[0].split())
+            assert first in "".join(listed.split())
+
+
 def test_what_takes_time_once_is_noted_once(capsys):
     with output.noted_once():
         for _ in range(2):

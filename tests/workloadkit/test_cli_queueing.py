@@ -151,7 +151,7 @@ def test_a_log_is_measured_on_the_machine_and_with_the_seed_that_are_given(tmp_p
     assert made["parameters"] == {"procs": 3, "unit": "procs", "seed": 5}
     assert made["sha256"] == wk.read_swf(path).digest
     assert data == json.loads(json.dumps(expected.to_dict()))
-    assert done.stdout.startswith("log.swf, seed 5: parameters of queueing models, and their predictions\n")
+    assert done.stdout.startswith("log.swf, seed 5: parameters of queueing models, and their ")
     reported = " ".join(done.stdout.split())
     assert all(
         " ".join(said.split()) in reported for said in (*expected.statements, *expected.notes)

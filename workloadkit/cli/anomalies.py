@@ -52,9 +52,10 @@ def anomalies(
 
     In a flurry, one user submits more jobs than all others together: the lead is as large as at
     least ten ordinary days of the others. Flurries with a tenth of all jobs of the log are
-    dominating, others notable; from a lead of five ordinary days on, a flurry is slight. Start-up and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have
-    no arrivals for at least two ordinary days. Changes are lasting steps in the size of the
-    machine, in requested sizes and limits, and in the set of queues. No filter is applied.
+    dominating, others notable; from a lead of five ordinary days on, a flurry is slight. Start-up
+    and wind-down are ends of the log with few jobs for the weekly cycle. Dead periods have no
+    arrivals for at least two ordinary days. Changes are lasting steps in the size of the machine,
+    in requested sizes and limits, and in the set of queues. No filter is applied.
     """
     import workloadkit as wk
 

@@ -447,7 +447,9 @@ def write(target: Path, text: str) -> None:
         note(f"wrote {target}")
 
 
-def show_report(report: Any, json: Path | None, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+def show_report(
+    report: Any, json: Path | None, more: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Write a report, and more, as JSON, or print it if JSON does not go to stdout, or both."""
     if json:
         write_json(json, {**report.to_dict(), **more})
