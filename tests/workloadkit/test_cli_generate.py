@@ -7,7 +7,7 @@ import pytest
 
 import workloadkit as wk
 from workloadkit import models
-from workloadkit.cli.topics import MODELS
+from workloadkit.cli.topics import TOPICS
 from workloadkit.parameters import written
 
 
@@ -188,15 +188,16 @@ def test_a_result_that_cannot_be_finished_leaves_nothing(run, tmp_path, monkeypa
 
 
 def test_the_help_lists_all_models_within_80_columns(run):
-    listed = {line.split()[0] for line in MODELS.splitlines() if line[:1].isalpha()}
+    text = TOPICS["models"].text()
+    listed = {line.split()[0] for line in text.splitlines() if line[:1].isalpha()}
     assert set(models.known()) <= listed
-    assert max(map(len, MODELS.splitlines())) <= 76
+    assert max(map(len, text.splitlines())) <= 76
     _, help_text, _ = run("--help-all")
-    for line in MODELS.strip().splitlines():
+    for line in text.strip().splitlines():
         assert line.rstrip() in help_text
     for name, model in models.known().items():
         for parameter in set(written(model)) - {"load"}:
-            assert parameter in MODELS, f"{name}: {parameter}"
+            assert parameter in text, f"{name}: {parameter}"
 
 
 def test_the_users_of_a_log_are_changed_by_the_seed_before_estimates_are_laid_over(

@@ -186,7 +186,7 @@ def users() -> list[str]:
 
 def models() -> list[str]:
     """Return the names of the models of workloads."""
-    return listed(topics.MODELS)
+    return listed(topics.TOPICS["models"].text())
 
 
 def studies() -> list[str]:

@@ -9,7 +9,6 @@ import typer
 from workloadkit.cli.common import chooses, defaults_noted, report_written, write_json
 from workloadkit.cli.output import note, progress
 from workloadkit.errors import ParameterError
-from workloadkit.memory import most_memory
 
 if TYPE_CHECKING:
     from workloadkit.io.wkt.opened import OpenLog
@@ -46,6 +45,8 @@ def parts_of_long(log: "Trace") -> "OpenLog | None":
 
 def _is_long(log: "Trace | OpenLog") -> bool:
     """Whether a log is too long to be simulated at once; say so."""
+    from workloadkit.memory import most_memory
+
     needed, most = _OF_PROCESS + _OF_JOB * log.n_jobs, most_memory()
     if needed > most:
         note(
