@@ -1,7 +1,9 @@
 """Tables as columns, of which a DataFrame is made when it is used: pandas loads slowly."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -14,6 +16,15 @@ class Columns(dict[str, NDArray]):
     def __len__(self) -> int:
         """Return the number of rows."""
         return next((column.size for column in self.values()), 0)
+
+    def rows(self, which: Any) -> "Columns":
+        """Return some rows."""
+        return Columns({name: column[which] for name, column in self.items()})
+
+    @classmethod
+    def joined(cls, parts: Sequence["Columns"]) -> "Columns":
+        """Return tables of the same columns as one, row after row."""
+        return cls({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 class HoldsTables:

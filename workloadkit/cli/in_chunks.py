@@ -13,7 +13,7 @@ from workloadkit.errors import ParameterError
 if TYPE_CHECKING:
     from workloadkit.io.wkt.opened import OpenLog
     from workloadkit.settings import Simulate
-    from workloadkit.simulation.in_chunks import ScheduleInChunks
+    from workloadkit.simulation.schedule_in_chunks import ScheduleInChunks
     from workloadkit.trace import Trace
     from workloadkit.units import UnitWords
 

@@ -52,7 +52,7 @@ from workloadkit.trace import Trace, check_trace
 from workloadkit.units import counted_log
 
 if TYPE_CHECKING:
-    from workloadkit.simulation.in_chunks import ScheduleInChunks
+    from workloadkit.simulation.schedule_in_chunks import ScheduleInChunks
     from workloadkit.simulation.users import BatchUser
 
 # Run the selected parts of a simulation, and make a log of the submitted jobs.
