@@ -122,12 +122,16 @@ def signed_share(value: float) -> str:
     --------
     >>> [signed_share(x) for x in (0.651, 0.9999, 5.7746, -0.0345, 0.0001, float("nan"))]
     ['+65 %', '+100 %', '+577 %', '−3.5 %', '0 %', '–']
+    >>> signed_share(-0.9969), signed_share(-0.99999), signed_share(-1)  # all is only -1
+    ('−99.7 %', '−99.9 %', '−100 %')
     """
     if math.isnan(value):
         return UNKNOWN
     percent = abs(100 * value)
     if percent < 0.05:
         return "0 %"
+    if -1 < value <= -0.995:
+        return f"−{min(percent, 99.9):.1f} %"
     whole = percent >= 10 or percent == round(percent)
     return f"{'+' if value > 0 else '−'}{percent:,.{0 if whole else 1}f} %"
 

@@ -423,12 +423,13 @@ def _at_most(values: dict[str, Any], name: str) -> str:
     begin = values.get(f"busiest_{name}_from")
     since = "from " if values["interval_days"] > 1 else ""
     when = "" if begin is None else f" ({since}{day(begin)})"
-    return f", and {share(most)} in the {_most_of(name, values)}{when}"
+    return f", and {share(most)} {_most_of(name, values)}{when}"
 
 
 def _most_of(name: str, values: dict[str, Any]) -> str:
     most = {"utilization": "busiest", "offered_load": "heaviest"}[name]
-    return f"{most} {name_of_days(values['interval_days'])}"
+    days = values["interval_days"]
+    return f"{'on' if days == 1 else 'in'} the {most} {name_of_days(days)}"
 
 
 def _finding(values: dict[str, Any]) -> str:
@@ -457,7 +458,7 @@ def _table(values: dict[str, Any], hour: str) -> Table:
     if values["machine"] and "interval_days" in values:
         for name, (title, form) in list(_ROWS.items())[:2]:
             if (most := values.get(f"busiest_{name}")) is not None:
-                rows[f"{title} in the {_most_of(name, values)}"] = (most, form(most))
+                rows[f"{title} {_most_of(name, values)}"] = (most, form(most))
     return facts("summary", "Load and utilization of the whole log.", rows)
 
 

@@ -217,8 +217,8 @@ def test_the_busiest_day_is_reported_next_to_the_mean():
     assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
     assert section.values["offered_load"] == 0.75
     assert section.values["busiest_offered_load"] == 1
-    assert "offered load was 75 %, and 100 % in the heaviest day." in section.finding
-    assert section.tables[0].shown[""]["offered load in the heaviest day"] == "100 %"
+    assert "offered load was 75 %, and 100 % on the heaviest day." in section.finding
+    assert section.tables[0].shown[""]["offered load on the heaviest day"] == "100 %"
     assert section.tables[0].shown[""]["utilization"] == "50 %"
 
 

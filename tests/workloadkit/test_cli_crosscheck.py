@@ -37,6 +37,14 @@ def test_theory_next_to_simulation_within_80_columns():
     ]
 
 
+def test_no_number_is_cut_on_a_narrow_terminal(monkeypatch):
+    words = ("mm1", "lam=0.5", "S=1", *QUICK)
+    whole = run(*words).stdout
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "…" not in run(*words).stdout
+    assert run(*words).stdout.split() == whole.split()
+
+
 def test_a_grid_is_one_command(tmp_path):
     target, figure = tmp_path / "found.json", tmp_path / "found.png"
     words = ("mixed", "lam=0.3", "N=1:2", "Z=5", "S=1", "--quantile", "0.5")

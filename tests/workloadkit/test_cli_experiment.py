@@ -172,7 +172,7 @@ def test_a_file_imports_modules_only_if_it_is_trusted(run, tmp_path):
 
 
 def test_it_runs_until_the_interval_is_narrow_and_says_after_how_many(run, tmp_path):
-    code, _, err = run("run", "x.toml", "--until", "50%", "--out", "results")
+    code, _, err = run("run", "x.toml", "--precision", "50%", "--out", "results")
     assert code == 2
     assert err == "error: --precision requires runs, the most that are made, of 20 or more\n"
     text = FEW.partition("[readings")[0]

@@ -197,12 +197,15 @@ def _show(found: "CrossCheck | CrossCheckOfAll") -> None:
     from workloadkit.errors import plural
 
     console = Console()
+    wide = console.options.update(max_width=1000)  # a narrow terminal folds lines, no number is cut
     made = found.simulation
     runs, jobs = plural(made["runs"], "run"), plural(made["jobs"], "job")
     typer.echo(f"{found.model}: {runs} of {jobs}, seed {made['seed']}")
     for place, point in found.points.iterrows():
         typer.echo("\n" + _heading(point.to_dict()))
-        console.print(_table(found.table[found.table["point"] == place]))
+        table = _table(found.table[found.table["point"] == place])
+        console.width = max(console.width, console.measure(table, options=wide).maximum)
+        console.print(table)
     judged = int(found.table["holds"].notna().sum())
     failed, others = len(found.failed), len(found.table) - judged
     if judged:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RUN_EXAMPLES = """
 workloadkit experiment run backfill.toml --workers 4 --out results
-workloadkit experiment run backfill.toml --until 2% --out results
+workloadkit experiment run backfill.toml --precision 2% --out results
 workloadkit experiment run backfill.toml --dask tcp://head:8786 --out results
 workloadkit experiment run backfill.toml --shard 3/10 --out part3
 """
