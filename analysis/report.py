@@ -16,7 +16,7 @@ from workloadkit.analysis.distributions import accuracy, correlation, marginals
 from workloadkit.analysis.fits import summary as fits
 from workloadkit.analysis.formats import share
 from workloadkit.analysis.load import cycles, overview
-from workloadkit.analysis.load import over_time as load
+from workloadkit.analysis.load import summary as load
 from workloadkit.analysis.locality import summary as locality
 from workloadkit.analysis.logs.archive import with_archive
 from workloadkit.analysis.memory import summary as memory

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import workloadkit as wk
 from workloadkit import analysis, queueing
-from workloadkit.analysis.load import over_time
+from workloadkit.analysis.load import summary
 from workloadkit.display import Displayed
 from workloadkit.queueing import networks, symbolic
 from workloadkit.queueing.display import DisplayedResult
@@ -61,7 +61,7 @@ def results():
     yield from (wk.infer_outages(few), OUTAGES, experiment, experiment.run())
     yield from (wk.sweep(few, loads=[0.5, 0.7]), wk.site.site_distributions(few))
     yield wk.site.site_distributions(few).run
-    yield analysis.Characterization(few, (over_time.section(few),))
+    yield analysis.Characterization(few, (summary.section(few),))
     yield analysis.compare(few, few, sections=["load"])
     yield analysis.operations.larger_machine(few)
     yield analysis.compare_schedules(fcfs, easy)

@@ -9,7 +9,8 @@ from workloadkit.analysis import style
 from workloadkit.analysis.calibration import failed_calibration
 from workloadkit.analysis.finding import Finding
 from workloadkit.analysis.formats import count, duration, number, share, upper
-from workloadkit.analysis.load.over_time import contradiction, dated, waits_known
+from workloadkit.analysis.load.over_time import dated, waits_known
+from workloadkit.analysis.load.summary import contradiction
 from workloadkit.analysis.operations.accounting import accounted_jobs, is_part
 from workloadkit.analysis.operations.machine import (
     LargerMachine,

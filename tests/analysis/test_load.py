@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from workloadkit import Header, Trace, analysis
 from workloadkit.analysis import section as sections
 from workloadkit.analysis.load import over_time as load
+from workloadkit.analysis.load import summary
 
 JOBS = st.lists(
     st.tuples(
@@ -82,7 +83,7 @@ def test_the_machine_is_what_the_header_says(lines, machine):
 
 def test_without_waits_there_is_no_utilization():
     log = {"submit": [0, 100_000], "run": [100_000, 50_000], "procs": [4, 2]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["utilization"] is None
     assert section.values["offered_load"] == 1.25
     assert "utilization" not in section.figures[0].data
@@ -99,14 +100,14 @@ def test_jobs_a_day_are_those_of_the_window_whatever_its_hours():
     """A job an hour from 23:00 on for 26 hours: parts of three days."""
     header = Header(("; UnixStartTime: 82800", "; TimeZoneString: UTC"))
     log = {"submit": np.arange(27) * 3600, "run": [60] * 27, "procs": [1] * 27}
-    values = load.section(Trace.from_columns(log, header=header)).values
+    values = summary.section(Trace.from_columns(log, header=header)).values
     assert values["jobs_per_day_mean"] == pytest.approx(27 / 26 * 24)
 
 
 def test_a_machine_of_unknown_size_is_measured_in_processors():
     log = {"submit": [0, 43200, 86400], "wait": [0] * 3, "run": [86400, 43200, 1]}
     log["procs"] = [4, 2, 1]
-    section = load.section(Trace.from_columns(log))
+    section = summary.section(Trace.from_columns(log))
     assert section.figures[0].data["utilization"].tolist()[0] == 5.0
     assert any("in processors" in note for note in section.notes)
     assert section.values["offered_load"] is None
@@ -114,7 +115,7 @@ def test_a_machine_of_unknown_size_is_measured_in_processors():
 
 def test_less_than_a_day_has_no_course_of_time():
     log = {"submit": [0, 100], "wait": [0, 0], "run": [100, 50], "procs": [4, 2]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert not section.figures
     assert section.notes == ("The log spans less than a day, so no time series are shown.",)
     assert section.finding == "Utilization was 100 %; offered load was 125 %."
@@ -122,14 +123,14 @@ def test_less_than_a_day_has_no_course_of_time():
 
 def test_centuries_still_fit_a_figure():
     log = {"submit": [0, 10**12], "wait": [0, 0], "run": [1, 1], "procs": [1, 1]}
-    section = load.section(Trace.from_columns(log))
+    section = summary.section(Trace.from_columns(log))
     assert all(len(figure.data) <= 1501 for figure in section.figures)
 
 
 def test_what_cannot_be_is_reported():
     log = {"submit": [0, 100_000], "wait": [0, 0], "run": [100_000, 100_000], "procs": [8, 8]}
     trace = Trace.from_columns(log, header=Header(("; MaxProcs: 2",)))
-    notes = " ".join(load.section(trace).notes)
+    notes = " ".join(summary.section(trace).notes)
     assert "The header specifies 2 processors, but 2 jobs used more" in notes
     assert "Utilization exceeds 100 %" in notes
     (warning,) = analysis.characterize(trace).warnings
@@ -144,16 +145,16 @@ def test_waits_of_the_source_are_named_where_a_made_log_contradicts_itself():
     made = trace.replaced(
         header=trace.header.appended(("Note", "resampled: workloadkit 0.2.0, log a.swf"))
     )
-    assert "(resampled) and keeps the waits of its source" in load.contradiction(made)
+    assert "(resampled) and keeps the waits of its source" in summary.contradiction(made)
     again = made.header.appended(("Note", "simulated: workloadkit 0.2.0, log b.swf"))
-    assert "--procs N" in load.contradiction(made.replaced(header=again))
+    assert "--procs N" in summary.contradiction(made.replaced(header=again))
 
 
 def test_the_week_of_most_work_submitted_is_named_next_to_the_busiest():
     week = 7 * 86_400
     log = {"submit": [0, week, 9 * week], "wait": [0, week, 0], "run": [9, week, 9]}
     header = Header(("; MaxProcs: 4", "; UnixStartTime: 1612137600", "; TimeZoneString: UTC"))
-    section = load.section(Trace.from_columns(log | {"procs": [4] * 3}, header=header))
+    section = summary.section(Trace.from_columns(log | {"procs": [4] * 3}, header=header))
     assert "100 % in the busiest week (from 15 February 2021); offered load" in section.finding
     assert "100 % in the heaviest week (from 8 February 2021)." in section.finding
 
@@ -163,7 +164,7 @@ def test_the_table_by_day_has_those_of_most_use_and_of_most_load():
     data = pd.DataFrame({"begin": np.arange(n) * 86_400.0, "utilization": np.arange(n) / n})
     data["offered_load"] = data["utilization"].to_numpy()[::-1]
     figure = sections.Figure("load", "", "", data, None)
-    (table,) = load._over_time({"machine": 4, "interval_days": 1}, [figure])
+    (table,) = summary._over_time({"machine": 4, "interval_days": 1}, [figure])
     assert len(table.shown) == 20
     assert table.shown["offered"].iloc[-1] == "97 %"
     assert "10 with the most in use and the 10 with the most offered, 20 of 30" in table.caption
@@ -197,7 +198,7 @@ def test_the_moving_mean_is_of_seven_intervals_and_of_fewer_at_the_ends():
 def test_jobs_a_day_are_those_of_the_window():
     submit = [0, 10, 86_400, 2 * 86_400, 200_000]
     trace = Trace.from_columns({"submit": submit}, header=Header(("; Window: 0 172800",)))
-    section = load.section(trace)
+    section = summary.section(trace)
     assert section.figures[0].data["jobs"].tolist() == [2, 1, 1]
     assert section.values["jobs_per_day_max"] == 2
 
@@ -205,7 +206,7 @@ def test_jobs_a_day_are_those_of_the_window():
 @pytest.mark.parametrize(("days", "interval"), [(55, 1), (56, 7)])
 def test_logs_of_eight_weeks_have_a_load_by_week(days, interval):
     log = {"submit": [0, days * 86_400], "wait": [0, 0], "run": [9, 9], "procs": [1, 1]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["interval_days"] == interval
     data = section.figures[0].data
     assert (data["end"] - data["begin"]).unique().tolist() == [interval * 86_400]
@@ -213,7 +214,7 @@ def test_logs_of_eight_weeks_have_a_load_by_week(days, interval):
 
 def test_the_busiest_day_is_reported_next_to_the_mean():
     log = {"submit": [0, 2 * 86_400], "wait": [0, 0], "run": [86_400, 43_200], "procs": [4, 4]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.figures[0].data["offered_load"].tolist() == [1, 0, 0.5]
     assert section.values["offered_load"] == 0.75
     assert section.values["busiest_offered_load"] == 1
@@ -224,13 +225,13 @@ def test_the_busiest_day_is_reported_next_to_the_mean():
 
 def test_without_a_machine_the_work_is_reported_in_processor_hours():
     log = {"submit": [0, 3600], "wait": [0, 0], "run": [3600, 7200], "procs": [1, 2]}
-    section = load.section(Trace.from_columns(log))
+    section = summary.section(Trace.from_columns(log))
     assert section.finding == "The jobs did 5 processor-hours of work in 3 h."
 
 
 def test_what_is_taken_for_the_machine_and_for_a_wait_is_reported():
     log = {"submit": [0, 100], "wait": [0, -1], "run": [100, 50], "procs": [4, 2]}
-    notes = load.section(Trace.from_columns(log, header=Header(("; MaxNodes: 4",)))).notes
+    notes = summary.section(Trace.from_columns(log, header=Header(("; MaxNodes: 4",)))).notes
     assert notes == (
         "The header has no MaxProcs; MaxNodes is used as the number of processors.",
         "The unknown wait of 1 job that ran counts as 0.",
@@ -240,14 +241,14 @@ def test_what_is_taken_for_the_machine_and_for_a_wait_is_reported():
 
 def test_a_log_of_which_no_job_ran_has_arrivals_but_no_load():
     log = {"submit": [0, 172_800], "run": [-1, -1], "procs": [1, 1]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.notes == ("No job of this log ran, so it has neither load nor utilization.",)
     assert [figure.name for figure in section.figures] == ["jobs"]
 
 
 def test_the_busiest_day_is_reported_only_where_it_is_busier_than_the_mean():
     log = {"submit": [0, 86_400], "wait": [0, 0], "run": [86_400, 0], "procs": [4, 4]}
-    section = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
+    section = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",))))
     assert section.values["offered_load"] == section.values["busiest_offered_load"] == 1
     assert "offered load was 100 %. On average" in section.finding
 
@@ -260,9 +261,9 @@ def test_without_a_machine_load_is_in_processors():
 
 def test_only_jobs_that_ran_on_more_than_a_known_machine_are_wrong():
     log = {"submit": [0, 1, 2, 3], "wait": [0] * 4, "run": [9, 9, -1, 9], "procs": [4, 5, 6, 1]}
-    notes = load.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",)))).notes
+    notes = summary.section(Trace.from_columns(log, header=Header(("; MaxProcs: 4",)))).notes
     assert notes[0].startswith("The header specifies 4 processors, but 1 job used more")
-    unknown = " ".join(load.section(Trace.from_columns(log)).notes)
+    unknown = " ".join(summary.section(Trace.from_columns(log)).notes)
     assert "used more" not in unknown
 
 
@@ -275,7 +276,8 @@ def test_submissions_of_one_second_ask_for_no_share_of_the_machine():
 
 def test_the_most_jobs_a_day_are_a_mean_where_intervals_are_longer():
     submit = np.append(np.zeros(5), 2999 * 86_400)  # intervals of two days show all of it
-    section = load.section(Trace.from_columns({"submit": submit, "run": [1] * 6, "procs": [1] * 6}))
+    log = {"submit": submit, "run": [1] * 6, "procs": [1] * 6}
+    section = summary.section(Trace.from_columns(log))
     assert section.values["interval_days"] == 7
     assert section.values["jobs_per_day_max"] == 2.5
     assert section.values["jobs_per_day_mean"] == pytest.approx(6 / 2999)
@@ -284,7 +286,7 @@ def test_the_most_jobs_a_day_are_a_mean_where_intervals_are_longer():
 def test_a_header_of_processors_and_nodes_needs_no_note_nor_does_the_wait_of_who_never_ran():
     log = {"submit": [0, 100, 200], "wait": [0, 9, -1], "run": [100, 50, -1], "procs": [4, 2, 1]}
     header = Header(("; MaxNodes: 2", "; MaxProcs: 4"))
-    notes = load.section(Trace.from_columns(log, header=header)).notes
+    notes = summary.section(Trace.from_columns(log, header=header)).notes
     assert notes == ("The log spans less than a day, so no time series are shown.",)
 
 

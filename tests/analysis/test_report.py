@@ -15,7 +15,7 @@ from workloadkit import Header, Trace, WorkloadError, read_swf
 from workloadkit.analysis import characterize, report, style
 from workloadkit.analysis import users as of_users
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
-from workloadkit.analysis.load import over_time, overview
+from workloadkit.analysis.load import overview, summary
 from workloadkit.analysis.page import SCRIPT, Report, chart_script, each_named
 from workloadkit.analysis.report import SECTIONS
 from workloadkit.analysis.section import SEED, Section
@@ -235,7 +235,7 @@ def test_no_job_is_no_log():
 
 def test_what_a_section_lacks_is_reported_in_words(rng):
     columns = log(rng, wait=[np.nan] * N, requested_time=[np.nan] * N, user=[-1] * N)
-    parts = (over_time, marginals, accuracy, of_users, description)
+    parts = (summary, marginals, accuracy, of_users, description)
     found = [part.section(Trace.from_columns(columns)) for part in parts]
     sections = {section.name: section for section in found}
     assert "No wait time is known" in " ".join(sections["load"].notes)

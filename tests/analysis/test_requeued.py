@@ -8,7 +8,7 @@ import pytest
 import workloadkit as wk
 from tests.workloadkit.test_slurm_attempts import LOST, RESIZED, read, row
 from workloadkit.analysis import operations
-from workloadkit.analysis.load.over_time import section as load_section
+from workloadkit.analysis.load.summary import section as load_section
 from workloadkit.analysis.operations import efficient, using
 from workloadkit.analysis.operations.accounting import accounted_executions, accounted_jobs
 from workloadkit.analysis.operations.failures import section as failures_section
