@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from workloadkit.analysis.formats import duration, share
 from workloadkit.errors import WorkloadWarning
-from workloadkit.simulation.schedule.calibration import distance
 
 if TYPE_CHECKING:
     from workloadkit.simulation import Schedule
@@ -49,6 +48,8 @@ def all_failed(calibrations: Mapping[str, Mapping[str, Any]]) -> str:
     calibrations : mapping of str to mapping
         By the names of the schedulers; those that are not known are empty.
     """
+    from workloadkit.simulation.schedule.calibration import distance
+
     known = {name: one for name, one in calibrations.items() if one}
     if not known or any(one["holds"] for one in known.values()):
         return ""

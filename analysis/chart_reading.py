@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.category import StrCategoryFormatter
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
@@ -24,6 +25,35 @@ from workloadkit.analysis.chart import Chart, Kind, Marks, Scale, nothing
 from workloadkit.analysis.formats import printable
 
 _LONGEST_TEXT = 100  # characters
+
+
+class _WithoutTicks:
+    """An axis that makes no ticks, as only its locators and formatters are read."""
+
+    majorTicks: Any = ()  # noqa: N815
+    minorTicks: Any = ()  # noqa: N815
+
+    def get_major_ticks(self, numticks: int | None = None) -> list[Any]:
+        return []
+
+    get_minor_ticks = get_major_ticks
+
+
+class _XAxis(_WithoutTicks, XAxis):
+    pass
+
+
+class _YAxis(_WithoutTicks, YAxis):
+    pass
+
+
+class _Read(Axes):
+    """Axes that are read, not drawn."""
+
+    def _init_axis(self) -> None:
+        self.xaxis, self.yaxis = _XAxis(self, clear=False), _YAxis(self, clear=False)
+        for name, spine in self.spines.items():
+            spine.register_axis(self.xaxis if name in ("bottom", "top") else self.yaxis)
 
 
 def charts_of(plot: Callable[..., Axes], data: pd.DataFrame | None) -> list[list[Chart]]:
@@ -47,7 +77,7 @@ def charts_of(plot: Callable[..., Axes], data: pd.DataFrame | None) -> list[list
     with style.theme(salt=""):
         figure = Figure(figsize=style.SIZE)
         figure.set_layout_engine("none")
-        plot(data, ax=figure.add_subplot())
+        plot(data, ax=figure.add_subplot(axes_class=_Read))
         rows: dict[float, list[tuple[float, Chart]]] = {}
         for ax in figure.axes:
             box = ax.get_position()

@@ -40,7 +40,7 @@ from workloadkit.analysis.sessions import description as sessions
 from workloadkit.analysis.sessions import methods as session_methods
 from workloadkit.analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError, plural
-from workloadkit.experiments.workloads import Mapped
+from workloadkit.executors import Mapped
 from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes

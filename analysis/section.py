@@ -302,10 +302,11 @@ def _plot_in_words(
     """Draw a figure whose axes, ticks and legend have the words of a unit."""
     ax = plot(data, ax)
     for axis in (ax.xaxis, ax.yaxis):
-        texts = [label.get_text() for label in axis.get_ticklabels()]
+        places = axis.get_majorticklocs().tolist()
+        texts = axis.get_major_formatter().format_ticks(places)
         written = [text_in_words(words, text) for text in texts]
         if written != texts:
-            axis.set_ticks(axis.get_ticklocs(), written)
+            axis.set_ticks(places, written)
     ax.set_xlabel(text_in_words(words, ax.get_xlabel()))
     ax.set_ylabel(text_in_words(words, ax.get_ylabel()))
     legend = ax.get_legend()

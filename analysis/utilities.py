@@ -12,13 +12,13 @@ from workloadkit.analysis import style
 from workloadkit.analysis.formats import count, duration, number, share
 from workloadkit.analysis.section import Figure, Section, facts
 from workloadkit.errors import ParameterError, WorkloadError, plural
-from workloadkit.simulation import Schedule
-from workloadkit.simulation.schedule.measures import earned_percent
 from workloadkit.trace import Trace, check_trace
 from workloadkit.utility import Utilities, pack, start_value, value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from workloadkit.simulation import Schedule
 
 _STEPS = 200  # time steps of a drawn function
 _SHOWN = 4  # jobs drawn by default
@@ -123,7 +123,7 @@ def label_decay(ax: "Axes") -> "Axes":
     return ax
 
 
-def earned_shares(schedule: Schedule) -> pd.DataFrame:
+def earned_shares(schedule: "Schedule") -> pd.DataFrame:
     """Sort jobs by the share of their start value that they earned, in descending order.
 
     Returns
@@ -137,6 +137,8 @@ def earned_shares(schedule: Schedule) -> pd.DataFrame:
     WorkloadError
         If there is no such job.
     """
+    from workloadkit.simulation.schedule.measures import earned_percent
+
     percent = earned_percent(schedule.served)
     earned = np.sort(percent[~np.isnan(percent)])[::-1] / 100
     if not earned.size:
@@ -144,7 +146,7 @@ def earned_shares(schedule: Schedule) -> pd.DataFrame:
     return pd.DataFrame({"earned": earned, "jobs": np.arange(1, earned.size + 1) / earned.size})
 
 
-def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: "Axes | None" = None) -> "Axes":
+def plot_earned(schedules: "Schedule | Mapping[str, Schedule]", ax: "Axes | None" = None) -> "Axes":
     """Draw the share of jobs that earned at least a given share of their start value.
 
     Parameters
@@ -152,7 +154,7 @@ def plot_earned(schedules: Schedule | Mapping[str, Schedule], ax: "Axes | None" 
     schedules : Schedule, or mapping of str to Schedule
     """
     ax = style.current_axes(ax)
-    if isinstance(schedules, Schedule):
+    if not isinstance(schedules, Mapping):
         schedules = {str(schedules.parameters["scheduler"]): schedules}
     for (name, schedule), line in zip(schedules.items(), style.LINES, strict=False):
         data = earned_shares(schedule)

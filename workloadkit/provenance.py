@@ -147,14 +147,16 @@ def plain(value: Any) -> Any:
     >>> plain({"mean": np.float64("nan"), "n_jobs": np.int64(3)})
     {'mean': None, 'n_jobs': 3}
     """
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, (str, int)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, datetime):
         return value.isoformat()
     return value

@@ -25,7 +25,6 @@ from workloadkit.analysis.locality.job_pairs import (
 from workloadkit.analysis.section import AnalysisResult
 from workloadkit.distinct import distinct
 from workloadkit.errors import ParameterError, takes_rng
-from workloadkit.experiments.intervals import share_interval
 from workloadkit.provenance import seed_of
 from workloadkit.trace import Trace, check_trace
 
@@ -257,6 +256,8 @@ def nearer_of(
     distances: Sequence[tuple[int, int]] = DISTANCES,
 ) -> NearerIsMoreAlike:
     """Compute `nearer_is_more_alike` from extracted jobs."""
+    from workloadkit.experiments.intervals import share_interval
+
     check_known(jobs, attributes or ())
     names = [name for name in jobs.known if attributes is None or name in attributes]
     needed = distinct(np.array(distances, dtype=np.int64))

@@ -189,9 +189,9 @@ def place_among_archive(trace: Trace, found: Mapping[str, float]) -> ArchiveComp
     rows = {}
     for measure in MEASURES:
         value = found.get(measure, np.nan)
-        strip = _strip(measure, value, others)
-        if not np.isfinite(value) or not strip.values.size:
+        if not np.isfinite(value) or others.loc[measure].isna().all():
             continue
+        strip = _strip(measure, value, others)
         rows[measure] = {
             "value": value,
             "rank": strip.rank,

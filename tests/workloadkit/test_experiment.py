@@ -23,14 +23,13 @@ from tests.small_logs import random_log
 from workloadkit.clock import WEEK
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError
-from workloadkit.executors import each_done
+from workloadkit.executors import Mapped, each_done
 from workloadkit.experiments import custom_parts
 from workloadkit.experiments.experiment import Experiment
 from workloadkit.experiments.intervals import ratio_interval
 from workloadkit.experiments.results import Results, merge_results
 from workloadkit.experiments.results_file import RESULTS, locked
 from workloadkit.experiments.specification import read_experiment
-from workloadkit.experiments.workloads import Mapped
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.settings import ExperimentSettings
 

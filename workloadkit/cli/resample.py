@@ -27,7 +27,7 @@ from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.settings import Resample
 
 if TYPE_CHECKING:
-    from workloadkit.experiments.workloads import Mapped
+    from workloadkit.executors import Mapped
     from workloadkit.resample.runs import Resampling
     from workloadkit.trace import Trace
 
@@ -167,7 +167,7 @@ def _write_many(
     from functools import partial
     from tempfile import TemporaryDirectory
 
-    from workloadkit.experiments.workloads import Mapped
+    from workloadkit.executors import Mapped
     from workloadkit.provenance import seed_of
     from workloadkit.resample.files import (
         made_by,

@@ -17,7 +17,7 @@ from workloadkit import __version__
 from workloadkit.custom import is_custom
 from workloadkit.display import Displayed
 from workloadkit.errors import ParameterError, among, parameter, quoted
-from workloadkit.executors import check_reach_workers, each_done
+from workloadkit.executors import Mapped, check_reach_workers, each_done
 from workloadkit.experiments.grid import (
     COLUMNS,
     MOST_SIMULATIONS,
@@ -48,7 +48,6 @@ from workloadkit.experiments.results_file import (
 from workloadkit.experiments.stopping import relative_width, stages
 from workloadkit.experiments.workloads import (
     DrawnPopulations,
-    Mapped,
     ResampledLogs,
     Source,
     StretchedLogs,

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from workloadkit.custom import source_digest
 from workloadkit.errors import ParameterError, WorkloadError, among, check_number, quoted
+from workloadkit.executors import Mapped
 from workloadkit.experiments.grid import Cell, GridTask
-from workloadkit.experiments.workloads import Mapped, Source, StretchedLogs
+from workloadkit.experiments.workloads import Source, StretchedLogs
 from workloadkit.settings import Simulate
 from workloadkit.simulation.engine import Scheduler
 from workloadkit.simulation.engines import play_compiled

@@ -15,11 +15,11 @@ from workloadkit.job_columns import words_of
 from workloadkit.machine.description import MachineDescription, NodeType
 from workloadkit.machine.hostlists import expand
 from workloadkit.record_fields import MEMORY, NODE_RESOURCES
-from workloadkit.settings.simulation import Memory
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workloadkit.settings.simulation import Memory
     from workloadkit.trace import Trace
 
 
@@ -111,7 +111,7 @@ class Requests(Displayed):
 
 
 def requests_of(
-    trace: "Trace", machine: MachineDescription | None = None, *, memory: Memory = "requested"
+    trace: "Trace", machine: MachineDescription | None = None, *, memory: "Memory" = "requested"
 ) -> Requests:
     """Return what the jobs of a log request.
 
@@ -143,7 +143,9 @@ def requests_of(
     >>> found.memory.tolist(), found.counts
     ([9.0, 16.0], {'memory unknown: the share of a node': 1})
     """
-    check_choice("memory", memory, Memory)
+    from workloadkit.settings import simulation
+
+    check_choice("memory", memory, simulation.Memory)
     machine = trace.machine if machine is None else machine
     if machine is None:
         raise ParameterError(f"{trace.name} has no description of its machine; give one")
@@ -272,7 +274,7 @@ def _node_types(
     return in_part[partition], has[codes], plain[codes]
 
 
-def _memory(trace: "Trace", memory: Memory) -> NDArray[np.float64]:
+def _memory(trace: "Trace", memory: "Memory") -> NDArray[np.float64]:
     """Return the memory per processor that jobs need [KB], NaN for unknown."""
     if memory == "none":
         return np.full(trace.n_jobs, np.nan)
