@@ -11,7 +11,12 @@ from workloadkit.analysis.locality.days import (
     daily_concentration,
     plot_daily_concentration,
 )
-from workloadkit.analysis.locality.job_pairs import ATTRIBUTES, UserJobs, user_jobs
+from workloadkit.analysis.locality.job_pairs import (
+    ATTRIBUTES,
+    LEAST_SESSIONS,
+    UserJobs,
+    user_jobs,
+)
 from workloadkit.analysis.locality.shuffled import ShuffledSimilarity, plot_shuffled, shuffled_of
 from workloadkit.analysis.locality.similarity import (
     DISTANCES,
@@ -73,6 +78,12 @@ def _similarity(trace: Trace) -> Section:
     nearer = nearer_of(work)
     test = shuffled_of(work, n_shuffles=_SHUFFLES, rng=SEED)
     finding, table = _similarity_in_words(nearer, test)
+    if not finding:
+        notes += (
+            f"A share of users who are more similar within sessions needs {_FEW_USERS} users with "
+            f"{LEAST_SESSIONS} sessions or more, one of them of two jobs; "
+            f"{plural(nearer.n_users, 'user has', 'users have')} them.",
+        )
     values = {
         "n_users_compared": nearer.n_users,
         "users": _rows(nearer.users),

@@ -248,6 +248,8 @@ def test_of_ten_users_a_share_is_worth_a_sentence(n_users, stated):
     assert found.values["n_users_compared"] == n_users
     said = f"of {n_users} users are more similar in run time within a session"
     assert (said in found.finding) == stated
+    few = "needs 10 users with 6 sessions or more, one of them of two jobs; 9 users have them."
+    assert (few in " ".join(found.notes)) != stated
 
 
 def test_where_no_run_time_comes_again_no_depth_is_reported(rng):

@@ -16,6 +16,7 @@ _COMMAND = (sys.executable, "-m", "workloadkit")
 _GOALS = {"KTH-SP2-1996-2.1-cln": 4.0, "SDSC-BLUE-2000-4.2-cln": 10.0}  # by two processes
 _CPU_GOALS = {"KTH-SP2-1996-2.1-cln": None, "SDSC-BLUE-2000-4.2-cln": 9.3}  # by one process
 _YARDSTICK = (sys.executable, "-c", "import numpy, typer")
+_DRAWING = (sys.executable, "-c", "import numpy, typer, matplotlib.figure")
 _BYTES = 1.5e9
 _TEN_MILLION = ("--weeks", "1500", "--load", "4.2", "--procs", "4600", "--seed", "1")
 _SECONDS_OF_LARGE, _BYTES_OF_LARGE = 180.0, 6e9
@@ -50,8 +51,9 @@ def _cpu(log: str, goal: float | None) -> Iterator[Row]:
     """The CPU time of the command in one process, and without figures, the least of three."""
     command = (*_COMMAND, "characterize", str(trace_path(log)), "--workers", "1")
     page, numbers = (*command, "-o", "page.html"), (*command, "--json", "report.json")
-    times = [[cpu_time(*each) for each in (page, numbers, _YARDSTICK)] for _ in range(3)]
-    spent, alone, unit = map(min, zip(*times, strict=True))
+    commands = page, numbers, _YARDSTICK, _DRAWING
+    times = [[cpu_time(*each) for each in commands] for _ in range(3)]
+    spent, alone, unit, drawing = map(min, zip(*times, strict=True))
     yield Row(
         "characterize, one process", log,
         f"{spent:.1f} s of CPU",
@@ -62,6 +64,11 @@ def _cpu(log: str, goal: float | None) -> Iterator[Row]:
         "characterize --json, one process: the numbers alone", log,
         f"{alone:.1f} s of CPU",
         f"{alone / unit:.0f} × `python -c 'import numpy, typer'`, {alone / spent:.2f} × the page",
+    )  # fmt: skip
+    yield Row(
+        "characterize, one process: the figures, page minus numbers", log,
+        f"{spent - alone:.1f} s of CPU, {drawing - unit:.1f} s of it importing matplotlib",
+        f"{1 - alone / spent:.2f} × the page",
     )  # fmt: skip
 
 
