@@ -95,7 +95,8 @@ BY_NAME = {
         "user-priority": {"alpha_user": 0.5, "by": "load"} | RULE,
         "multi-queue": {"partitions": 4},
         "self-adaptive": {"threshold": 10.0, "weeks": 1, "most": 4, "forecast": "replay"}
-        | {"measure": "bounded_slowdown", "family": "multi-queue", "candidates": ()},
+        | {"measure": "bounded_slowdown", "family": "multi-queue", "candidates": ()}
+        | {"run_times": "estimated"},
         "genetic": {"window": 50, "individuals": 20, "generations": 100, "mutation": 0.1}
         | {"queues": ""},
     },
