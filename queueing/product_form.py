@@ -78,10 +78,10 @@ def numbers_at_server(n: Floats, a: Floats) -> Floats:
 
     `a` is mean think time / mean service time; see `truncated_poisson.number_at_server`.
     """
-    from workloadkit.queueing._kernels import servers as kernels
+    from workloadkit.queueing._kernels import run_in_slices, servers
 
     number = np.zeros(n.size)
-    kernels.numbers_at_server(np.ravel(n), np.ravel(a), number)
+    run_in_slices(servers.numbers_at_server, np.ravel(n), np.ravel(a), number)
     return number.reshape(n.shape)
 
 

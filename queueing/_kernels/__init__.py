@@ -5,6 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 try:
     import numba
 except ImportError:  # the loops run as plain Python
@@ -36,3 +38,13 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels of the same file call; it becomes part of their code."""
     return function if numba is None else numba.njit(function, **OPTIONS)
+
+
+SLICE = 10**6  # steps of a recursion between two looks at signals, some ten milliseconds
+
+
+def run_in_slices(recursion: Callable[..., bool], *arguments: Any) -> None:
+    """Run a recursion that goes on where it returned, so that signals are handled meanwhile."""
+    at = np.zeros(2, np.int64)
+    while not recursion(*arguments, at, SLICE):
+        pass

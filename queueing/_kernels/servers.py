@@ -376,10 +376,21 @@ def limited_survival(t, lam, S, servers, places):
 
 
 @kernel
-def numbers_at_server(n, a, number):
-    """Write into `number` the mean number of n[i] users at the server, with think time a[i]."""
-    for i in range(n.size):
-        q = 0.0
-        for m in range(1, int(n[i]) + 1):
+def numbers_at_server(n, a, number, at, n_steps):
+    """Write into `number` the mean number of n[i] users at the server, with think time a[i].
+
+    A call goes on at point at[0] with at[1] users, for which the number is there; it returns after
+    `n_steps` users, with false, or at the end.
+    """
+    for i in range(at[0], n.size):
+        q = number[i] if at[1] else 0.0
+        last = min(int(n[i]), at[1] + n_steps)
+        for m in range(at[1] + 1, last + 1):
             q = m * (1.0 + q) / (1.0 + q + a[i])
         number[i] = q
+        n_steps -= last - at[1]
+        at[:] = i, last
+        if last < int(n[i]):
+            return False
+        at[:] = i + 1, 0
+    return True

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workloadkit.queueing._kernels import kernel
+from workloadkit.queueing._kernels import kernel, run_in_slices
 from workloadkit.queueing.arguments import Floats
 from workloadkit.queueing.errors import QueueingError
 from workloadkit.queueing.networks.convolving import convolution
@@ -150,7 +150,7 @@ def _single_class(network: Network) -> tuple[Floats, Floats]:
         )
     X, residence = np.zeros(N.size), np.full((N.size, demand.size), np.nan)
     waits = (~np.isinf(network.servers)).astype(np.float64)
-    times_at_stations(N, Z, demand, waits, X, residence)
+    run_in_slices(times_at_stations, N, Z, demand, waits, X, residence, np.empty(demand.size))
     all_X, all_residence = np.full(shape, np.nan), np.full((*shape, demand.size), np.nan)
     all_X[known], all_residence[known] = X, residence
     return all_X, all_residence
@@ -160,15 +160,18 @@ def _single_class(network: Network) -> tuple[Floats, Floats]:
 
 
 @kernel
-def times_at_stations(N, Z, demand, waits, X, residence):
+def times_at_stations(N, Z, demand, waits, X, residence, met, at, n_steps):
     """Write throughputs into `X` and residence times into `residence`, by point.
 
-    `waits` is 1 for queueing stations and 0 for delay stations.
+    `waits` is 1 for queueing stations and 0 for delay stations. `met` are the mean numbers of jobs
+    at the stations with at[1] jobs at point at[0], where a call goes on; it returns after `n_steps`
+    jobs, with false, or at the end.
     """
-    met = np.empty(demand.size)
-    for i in range(N.size):
-        met[:] = 0.0
-        for n in range(1, int(N[i]) + 1):
+    for i in range(at[0], N.size):
+        if at[1] == 0:
+            met[:] = 0.0
+        last = min(int(N[i]), at[1] + n_steps)
+        for n in range(at[1] + 1, last + 1):
             total = Z[i]
             for k in range(demand.size):
                 residence[i, k] = demand[k] * (1.0 + waits[k] * met[k])
@@ -176,3 +179,9 @@ def times_at_stations(N, Z, demand, waits, X, residence):
             X[i] = n / total
             for k in range(demand.size):
                 met[k] = X[i] * residence[i, k]
+        n_steps -= last - at[1]
+        at[:] = i, last
+        if last < int(N[i]):
+            return False
+        at[:] = i + 1, 0
+    return True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
 from tests.examples import examples
-from workloadkit.queueing import QueueingError, QueueingWarning, closed, mixed
+from workloadkit.queueing import QueueingError, QueueingWarning, _kernels, closed, mixed, networks
 from workloadkit.queueing.product_form import mean_values
 
 MEASURES = ("Xc", "Rc", "Qc", "Uc", "Ro", "Qo", "Uo")
@@ -426,3 +426,15 @@ def test_plots_of_one_point_and_over_other_parameters():
     with pytest.raises(QueueingError, match="exactly one varying parameter; here lam and N vary"):
         mixed([0.1, 0.2], [1, 2], 5, 1).plot(right)
     plt.close("all")
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_recursions_pause_for_signals_without_a_difference(steps, monkeypatch):
+    def play():
+        one = closed([0, 1, 7, 30], Z=10, S=1, method="mva")
+        several = networks.mva([1, 2, 0.5], [0, 1, 7, 30], Z=3)
+        return [one.X, one.R, several.X, several.R]
+
+    whole = play()
+    monkeypatch.setattr(_kernels, "SLICE", steps)
+    np.testing.assert_array_equal(play(), whole)
