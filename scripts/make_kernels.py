@@ -3,13 +3,10 @@
 python scripts/make_kernels.py compiles what the common simulations and the commands of README and
 docs use, on two processors, so that no later command compiles. With --library DIR it is compiled
 for the processors of `workloadkit._kernels.prebuilt.LIBRARIES`, each linked into one library by
-$CC; other architectures are linked by the compiler of `pip install ziglang`. With --count, the
-commands of README and docs and the cells of the notebooks run without a compiler, and those that
-lack a kernel are listed.
+$CC; other architectures are linked by the compiler of `pip install ziglang`.
 """
 
 import argparse
-import contextlib
 import ctypes
 import hashlib
 import io
@@ -28,21 +25,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+Task = tuple[str, Callable[[], object]]  # what is run, in words and as a call
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("howto/*.md"))]
 PAGES += sorted((ROOT / "docs").glob("start/*.md"))
 RUNTIME = Path(__file__).with_name("kernel_runtime.c")
-LACKS = "lacks a kernel"
-
-#: Runs the cells of a notebook, which are files, as one program.
-CELLS = """import sys
-import matplotlib
-matplotlib.use("Agg")
-names = {"__name__": "__main__"}
-for path in sys.argv[1:]:
-    print("\\0", path, file=sys.stderr)
-    exec(compile(open(path).read(), path, "exec"), names)
-"""
 
 #: The compiler's names of processors and platforms.
 TARGETS = {
@@ -68,36 +56,18 @@ def documented() -> Iterator[tuple[str, str, dict[str, str]]]:
         yield page.name, "\n".join(c for c in commands if not c.startswith("make")), files
 
 
-def notebooks() -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the notebooks in the same form: one command, whose cells write a mark to stderr."""
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        cells = [
-            c for c in json.loads(path.read_text("utf-8"))["cells"] if c["cell_type"] == "code"
-        ]
-        files = {f"cell{i}.py": "".join(cell["source"]) for i, cell in enumerate(cells)}
-        yield path.name, " ".join(["python cells.py", *files]), files | {"cells.py": CELLS}
-
-
-def run_page(
-    commands: str, files: dict[str, str], more: dict[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Run the commands of a page; yield each with what it wrote to stderr."""
+def run_page(commands: str, files: dict[str, str]) -> None:
+    """Run the commands of a page, in a folder with its files."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text, "utf-8")
         for command in commands.splitlines():
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=folder,
-                env=os.environ | {"PATH": path} | more,
-                capture_output=True,
-                text=True,
-            )
-            yield command, done.stderr
+            how = {"cwd": folder, "env": os.environ | {"PATH": path}, "capture_output": True}
+            subprocess.run(["bash", "-c", command], **how)
 
 
-def readings() -> Iterator[tuple[str, Any]]:
+def readings() -> Iterator[Task]:
     """Yield what reads accounting that is long enough for compiled code."""
     import workloadkit as wk
     from workloadkit.io.lines import COMPILED_FROM
@@ -118,7 +88,7 @@ def readings() -> Iterator[tuple[str, Any]]:
         yield f"read {name}", lambda read=read, text=text: read(io.BytesIO(text.encode()))
 
 
-def simulations() -> Iterator[tuple[str, Any]]:
+def simulations() -> Iterator[Task]:
     """Yield the common simulations: each policy and each kind of users, and some pairs."""
     import numpy as np
 
@@ -131,7 +101,7 @@ def simulations() -> Iterator[tuple[str, Any]]:
     crowd = ("easy", "fcfs", "sjf", "wfp3", "conservative", "creasy", "user-priority")
     reacting = ("closed", "dependent", "adjusted", "distribution", "fluid")
 
-    def play(trace: Any, policy: str, users: str = "open", **how: Any) -> tuple[str, Any]:
+    def play(trace: Any, policy: str, users: str = "open", **how: Any) -> Task:
         words = " ".join([policy, users, *(f"{name}={value}" for name, value in how.items())])
         return words, partial(wk.simulate, trace, policy, users, rng=1, **how)
 
@@ -163,27 +133,28 @@ def check(log: Any, policy: str) -> None:
     wk.check_schedule(log, wk.simulate(log, policy, rng=1))
 
 
-def keep_bitcode() -> None:
-    """Keep the compiler's intermediate code next to each file of the cache; compile at once."""
+def compile_at_once(keep_bitcode: bool = True) -> None:
+    """Let nothing be plain Python; keep the compiler's bitcode next to each file of the cache."""
     from workloadkit._kernels import object_code, patience
 
-    write = object_code._write
+    write, patience.PATIENCE = object_code._write, 0.0
 
     def keep(path: Path, code: Any) -> None:
         write(path, code)
         if code.content:
-            content = code.head + code._owner.library._final_module.as_bitcode()
+            bitcode = code._owner.library._final_module.as_bitcode()
             own = path.with_suffix(f".{os.getpid()}")  # two processes may compile the same
-            own.write_bytes(content)
+            own.write_bytes(b"%b\n%b" % (code.head, bitcode))
             own.replace(path.with_suffix(".bc"))
 
-    object_code._write, patience.PATIENCE = keep, 0.0
+    if keep_bitcode:
+        object_code._write = keep
 
 
 @cache
-def tasks() -> list[tuple[str, Callable[[], Any]]]:
-    """Return readings, simulations and pages, each with what runs it."""
-    pages = [(name, partial(list, run_page(*page, {}))) for name, *page in documented()]
+def tasks() -> list[Task]:
+    """Return readings, simulations and pages."""
+    pages = [(name, partial(run_page, *page)) for name, *page in documented()]
     return [*readings(), *simulations(), *pages]
 
 
@@ -203,28 +174,19 @@ def play(i: int) -> str:
     return f"{time.monotonic() - begin:6.1f} s  {words[:150]}"
 
 
-@contextlib.contextmanager
-def customized(function: str) -> Iterator[dict[str, str]]:
-    """Yield environment variables with which each Python calls a function of this file first."""
+def compile_all(more: dict[str, str], keep_bitcode: bool = False) -> None:
+    """Compile everything, in two processes; each Python calls `compile_at_once` first."""
     with tempfile.TemporaryDirectory() as folder:
         begin = f"import sys; sys.path.append({str(ROOT / 'scripts')!r}); import make_kernels as m"
-        Path(folder, "sitecustomize.py").write_text(f"{begin}; m.{function}()")
-        yield {"PYTHONPATH": folder}
-
-
-def compile_all(more: dict[str, str]) -> None:
-    """Compile everything, in two processes."""
-    with customized("keep_bitcode") as how:
-        os.environ |= how | more
+        Path(folder, "sitecustomize.py").write_text(f"{begin}; m.compile_at_once({keep_bitcode})")
+        os.environ |= {"PYTHONPATH": folder} | more
         with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
             for line in pool.map(play, range(pool.submit(n_tasks).result())):
                 print(line, flush=True)
 
 
-def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
-    """Compile and link one library; return the layouts of results by name."""
-    import llvmlite.binding as llvm
-
+def compiled(work: Path) -> Iterator[tuple[str, dict[str, Any], bytes]]:
+    """Compile everything, once; yield the symbol of each kernel, what is about it, and bitcode."""
     from workloadkit._kernels.prebuilt import symbol_of
     from workloadkit._kernels.sources import sources_digest
 
@@ -233,28 +195,29 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     if not kept.exists():
         unfinished = kept.with_name(f"{kept.name}-unfinished")
         chosen = {"NUMBA_CPU_NAME": TARGETS[COMPILED][0], "NUMBA_CPU_FEATURES": ""}
-        compile_all({**chosen, "NUMBA_CACHE_DIR": str(unfinished)})
+        compile_all({**chosen, "NUMBA_CACHE_DIR": str(unfinished)}, keep_bitcode=True)
         unfinished.rename(kept)
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    processor, triple = TARGETS[name]
+    for path in sorted(kept.glob("*/*.bc")):
+        head, _, bitcode = path.read_bytes().partition(b"\n")
+        yield symbol_of(path.stem), json.loads(head), bitcode
+
+
+def link(target: Path, work: Path, made: list[tuple[str, dict[str, Any], bytes]]) -> None:
+    """Link the library of a processor."""
+    import llvmlite.binding as llvm
+
+    name, (processor, triple) = target.stem, TARGETS[target.stem]
     machine = llvm.Target.from_triple(triple).create_target_machine(
         cpu=processor, opt=3, reloc="pic", codemodel="small"
     )
-    objects, kernels = [], {}
-    for path in sorted(kept.glob("*/*.bc")):
-        head, _, bitcode = path.read_bytes().partition(b"\n")
-        about, symbol = json.loads(head), symbol_of(path.stem)
+    objects = []
+    for symbol, about, bitcode in made:
         module = renamed(llvm.parse_bitcode(bitcode), about["name"], symbol)
         if name != COMPILED:
             module = ported(module, triple, machine)
         objects.append(work / f"{name}-{symbol}.o")
         objects[-1].write_bytes(machine.emit_object(module))
-        kernels[symbol] = about["result"]
-    if not kernels:
-        sys.exit(f"{kept}: no kernel was compiled")
-    target, is_native = folder / f"{name}.so", name.startswith(platform.machine())
-    compiler = [os.environ.get("CC", "cc")]
+    compiler, is_native = [os.environ.get("CC", "cc")], name.startswith(platform.machine())
     if not is_native:
         kind = "aarch64-macos" if "apple" in triple else triple.replace("-unknown", "")
         compiler = [*zig(), "cc", "-target", kind]
@@ -266,7 +229,6 @@ def make_library(folder: Path, work: Path, name: str) -> dict[str, Any]:
     subprocess.run([*compiler, *options, RUNTIME, *objects], check=True)
     if is_native:
         ctypes.CDLL(str(target))  # which fails if a function is missing
-    return kernels
 
 
 def zig() -> list[str]:
@@ -312,72 +274,42 @@ def ported(module: Any, triple: str, machine: Any) -> Any:
 
 def make_libraries(folder: Path, names: list[str]) -> None:
     """Make the libraries, and the index of what is in them."""
+    import llvmlite.binding as llvm
+
     from workloadkit._kernels.sources import sources_digest
 
-    folder.mkdir(parents=True, exist_ok=True)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
     work = folder.with_name(f"{folder.name}-work")
-    work.mkdir(exist_ok=True)
-    made = {name: make_library(folder, work, name) for name in names}
+    for each in (folder, work):
+        each.mkdir(parents=True, exist_ok=True)
+    made = list(compiled(work)) or sys.exit(f"{work}: no kernel was compiled")
+    libraries = {name: folder / f"{name}.so" for name in names}
+    for path in libraries.values():
+        link(path, work, made)
     digests = {
-        name: hashlib.sha256((folder / f"{name}.so").read_bytes()).hexdigest() for name in made
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in libraries.items()
     }
-    common = set.intersection(*map(set, made.values()))
-    kernels = {symbol: made[names[0]][symbol] for symbol in sorted(common)}
+    kernels = {symbol: about["result"] for symbol, about, _ in made}
     index = {"sources": sources_digest(), "libraries": digests, "kernels": kernels}
     (folder / "index.json").write_text(json.dumps(index, indent=1) + "\n")
-    sizes = ", ".join(f"{n} {(folder / f'{n}.so').stat().st_size / 1e6:.1f} MB" for n in names)
-    print(f"{len(kernels)} kernels: {sizes}")
+    sizes = [f"{name} {path.stat().st_size / 1e6:.1f} MB" for name, path in libraries.items()]
+    print(f"{len(kernels)} kernels: {', '.join(sizes)}")
 
 
-def run_without_compiler() -> None:
-    """Let there be no compiler, and report each kernel that is lacking."""
-    sys.modules["numba"] = sys.modules["llvmlite"] = None  # type: ignore[assignment]
-    from workloadkit._kernels import compile as compiling
-
-    make = compiling._made
-
-    def made(how: str, function: Any, *what: Any) -> Any:
-        print(f"{LACKS}: {function.__module__}.{function.__qualname__}", file=sys.stderr)
-        return make(how, function, *what)
-
-    compiling._made = made
-
-
-def count() -> int:
-    """Run all documented commands and cells without a compiler; list those that lack a kernel."""
-    n_commands, lacking = 0, []
-    for name, commands, files in (*documented(), *notebooks()):
-        with customized("run_without_compiler") as more:
-            for command, said in run_page(commands, files, more):
-                parts = said.split("\0")[1:] or [f"{command}\n{said}"]
-                n_commands += len(parts)
-                for part in parts:
-                    what = part.partition("\n")[0]
-                    found = sorted(set(re.findall(f"{LACKS}: (.*)", part)))
-                    lacking += [f"{name}: {what}: {', '.join(found)}"] if found else []
-    print(*lacking, sep="\n")
-    print(f"{n_commands - len(lacking)} of {n_commands} commands and cells compile nothing")
-    return int(len(lacking) > 0.05 * n_commands)
-
-
-def main() -> int:
+def main() -> None:
     """Do what the command line asks for."""
     from workloadkit._kernels.prebuilt import LIBRARIES
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, metavar="DIR", help="make libraries there")
     parser.add_argument("--only", action="append", choices=LIBRARIES, help="one of the libraries")
-    parser.add_argument("--count", action="store_true", help="run the documented commands")
     chosen = parser.parse_args()
-    if chosen.count:
-        return count()
     if chosen.library:
         make_libraries(chosen.library.resolve(), chosen.only or list(LIBRARIES))
     else:
         compile_all({})
-    return 0
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        sys.exit(main())
+    main()

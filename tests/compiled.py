@@ -28,11 +28,11 @@ def interpreting() -> Iterator[None]:
     """
     bind = compiling.Kernel.bind
 
-    def bound(kernel: Any, arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    def bound(kernel: Any, *how: Any) -> Callable[[], Any]:
         with pytest.MonkeyPatch.context() as patch:
             if kernel.py_func.__module__.startswith("workloadkit._kernels."):
                 patch.setattr(compiling, "lacks_compiler", lambda: DISABLE_JIT)
-            return bind(kernel, arguments)
+            return bind(kernel, *how)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiling, "lacks_compiler", lambda: True)

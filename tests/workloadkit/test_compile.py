@@ -78,7 +78,7 @@ def test_a_folder_is_in_use_where_its_code_is_loaded(tmp_path, monkeypatch):
     compiling.kernel(double)(4)
     kept = Path(object_code.cache_directory())
     os.utime(kept, (0, 0))
-    object_code._in_use.cache_clear()
+    object_code._keep_tidy.cache_clear()
     assert compiling.kernel(double)(5) == 10
     assert kept.stat().st_mtime > 0
 
@@ -306,8 +306,8 @@ def test_a_kernel_of_many_values_is_interrupted_while_it_runs():
         kernel(values, 1)
     assert compiling.is_working()
     values[0] = 1
-    for thread in [*compiling._working]:
-        thread.join()
+    for worker in [*compiling._abandoned]:
+        worker.join()
     assert not compiling.is_working() and values[1] > 0
 
 
@@ -388,7 +388,7 @@ def compiles(source):
     )
 
 
-ASKED = ("interpreted", "lacks_compiler", "loaded_only", "NotLoadedError")  # nothing is compiled
+ASKED = ("are_there", "interpreted", "lacks_compiler", "loaded_only", "NotLoadedError")
 
 
 def names_in_compiled_code(source):

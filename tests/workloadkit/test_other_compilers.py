@@ -57,3 +57,18 @@ def test_plain_python_runs_instead_and_says_so_once(lacking, tmp_path):
         for how in ({}, {}, {"users": "closed"}, {"predictor": "last-two"})
     ]
     assert [float(line) for line in done.stdout.split()[:4]] == expected
+
+
+@needs_compiler
+def test_one_line_says_so_for_all_workers(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['numba'] = None")
+    command = "sweep --until 2021-03-10 --scheduler fcfs --load 0.5 --seed 1 --runs 2 --workers 2"
+    done = subprocess.run(
+        [sys.executable, "-m", "workloadkit", *command.split(), "-o", "out.csv", "--quiet"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("kernels are not compiled") == 1

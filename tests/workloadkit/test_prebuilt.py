@@ -39,7 +39,7 @@ MAKE = """
 import sys
 sys.path.append("scripts")
 import make_kernels
-make_kernels.keep_bitcode()
+make_kernels.compile_at_once()
 import numpy as np, workloadkit as wk
 log = wk.read_swf(sys.argv[1])
 wk.simulate(log, "fcfs", procs=8, engine="compiled")
@@ -93,7 +93,7 @@ def test_kernels_of_other_sources_are_never_linked(tmp_path, monkeypatch):
     """Neither are those of an interrupted run; a relative folder becomes an absolute one."""
     maker, began = the_maker(), []
 
-    def compile_all(more):
+    def compile_all(more, keep_bitcode):
         began.append(Path(more["NUMBA_CACHE_DIR"]))
         began[-1].mkdir(parents=True)
         if len(began) == 1:
@@ -117,7 +117,7 @@ def test_kernels_of_other_sources_are_never_linked(tmp_path, monkeypatch):
 @pytest.mark.parametrize("asked", ["compiled", None])
 def test_no_compiler_is_looked_for_where_kernels_are_there(asked, monkeypatch):
     monkeypatch.setattr(patience, "DISABLE_JIT", False)
-    monkeypatch.setattr(patience, "library", lambda: prebuilt.Library(None, None, {}))
+    monkeypatch.setattr(patience, "library", lambda: prebuilt.Library(None, {}))
     monkeypatch.setattr(patience, "lacks_compiler", lambda: pytest.fail("it was"))
     assert patience.play_soonest(lambda: 1, lambda: 2, 9, asked) == 1
     assert patience.play_soonest(lambda: 1, lambda: 2) == 1

@@ -5,9 +5,9 @@ the arguments; the status is returned. The entry of a kernel has two arguments: 
 arguments as laid out by `memory`, and where it stores the result.
 """
 
-import ctypes
 import operator
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any
 
 import numba
@@ -40,44 +40,12 @@ from workloadkit._kernels.object_code import Code
 
 # Compilation of functions that only kernels call.
 #
-# The compiler optimises every function together with all that it calls, generates machine code, and
-# wrappers for callers in Python and in C. For a function that is linked into kernels, in which it
-# is
-# optimised again, none of this is used; and its callees would be optimised once more for each
-# function between them and the kernel. So its code is left unoptimised.
+# The compiler optimises every function together with all that it calls, and generates machine code
+# and wrappers for callers in Python and in C. A function that is linked into kernels, where it is
+# optimised again, needs none of this: its code is left unoptimised.
 
 
-class _Method(ctypes.Structure):
-    """A PyMethodDef of Python's C interface."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_VARARGS_KEYWORDS = 1 | 2
 _BINARY, _POWERS = ("binop", "inplace_binop"), (operator.pow, operator.ipow)
-_CALL = _Method(
-    b"part_of_kernels",
-    ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p),
-    _VARARGS_KEYWORDS,
-    None,
-)
-_new_builtin = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p
-)(("PyCFunction_NewEx", ctypes.pythonapi))
-
-
-def _refusal(name: str) -> Any:
-    """Return a built-in function, as the compiler requires, that raises an error."""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise TypeError(f"{name} is compiled as a part of kernels; only they can call it")
-
-    return _new_builtin(ctypes.byref(_CALL), refuse, None)
 
 
 class _Unfinished(JITCodeLibrary):
@@ -103,8 +71,9 @@ class _Lowering(NativeLowering):
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         state.library = _Unfinished(context.codegen(), state.func_id.func_qualname)
         done: bool = super().run_pass(state)
-        # The compiler finds compiled code by the function that Python would call.
-        lowered = state["cr"]._replace(cfunc=_refusal(state.func_id.func_name))
+        # The compiler finds compiled code by the built-in method that Python would call: one of an
+        # object of its own, which is never called, as parts are plain Python to Python.
+        lowered = state["cr"]._replace(cfunc=Context().run)
         context.insert_user_function(lowered.cfunc, lowered.fndesc, [state.library])
         state["cr"] = lowered
         return done
@@ -297,7 +266,7 @@ def _compiled(function: Callable[..., Any], signature: Any, result: Callable[[],
     known = [thing for of in (module.functions, module.global_variables) for thing in of]
     needs = [thing.name for thing in known if thing.is_declaration]
     about = {"name": name, "needs": [need for need in needs if not need.startswith("llvm.")]}
-    return Code(address, result(), done, library._get_compiled_object(), about)
+    return Code(address, result(), done, None, library._get_compiled_object(), about)
 
 
 def _layout_of(kind: Any) -> Any:

@@ -10,7 +10,7 @@ import ctypes
 from collections.abc import Iterator
 from functools import cache
 from struct import Struct, calcsize
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ _RANDOM = np.random.Generator
 _LETTERS = {np.dtype(letter): letter for letter in "?bBhHiIqQfd"}
 _C_ORDER, _F_ORDER, _OTHERS = 1, 2, 0x500  # flags of an array; aligned and writeable
 _NOTHING = "x"
+
+Layout: TypeAlias = "str | int | type | tuple[Layout, ...]"
 
 #: Fields of the compiler's structures, in the order in which they are written here.
 FIELDS_OF_ARRAY = ("meminfo", "parent", "nitems", "itemsize", "data", "shape", "strides")

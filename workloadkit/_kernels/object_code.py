@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from workloadkit._kernels import prebuilt
-from workloadkit._kernels.memory import from_json, struct_of, text_of, unpack
+from workloadkit._kernels.memory import Layout, from_json, struct_of, text_of, unpack
 from workloadkit._kernels.sources import sources_digest
 from workloadkit._kernels.trust import UntrustedError, own_folder, read_own
 from workloadkit.errors import WorkloadWarning
@@ -49,8 +49,8 @@ class Code:
     result : layout
     owner : object
         Keeps the code in memory.
-    own : callable, optional
-        Takes over an array that the code created; by default the compiler's.
+    release : callable, optional
+        Gives back an array that the code created, by its address; by default the compiler's.
     content : bytes
         The object file; empty if it is of no use to another process.
     about : dict
@@ -60,15 +60,16 @@ class Code:
     def __init__(
         self,
         address: int,
-        result: Any,
-        owner: Any,
+        result: Layout,
+        owner: object,
+        release: Callable[[int], object] | None = None,
         content: bytes = b"",
-        about: Mapping[str, Any] = MappingProxyType({}),
-        own: Callable[[int], Any] | None = None,
+        about: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
-        self.address, self.result, self._owner = address, result, owner
-        self._own = own or _by_compiler
-        self.content, self.about = content, about
+        self.address, self.result, self._owner, self._release = address, result, owner, release
+        self.content = content
+        #: A line about it, for files; `tuple` is the only class in a result's layout.
+        self.head = json.dumps({**about, "result": result}, default=lambda _: "tuple").encode()
         # other threads of Python run meanwhile
         self._call = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
@@ -83,20 +84,9 @@ class Code:
             raise _exception(error)
         return unpack(self.result, result.raw, self._array)
 
-    @property
-    def head(self) -> bytes:
-        """A line about it, for files; `tuple` is the only class in a result's layout."""
-        about = {**self.about, "result": self.result}
-        return json.dumps(about, default=lambda _: "tuple").encode() + b"\n"
-
     def _array(self, letter: str, n_dims: int, words: list[int]) -> np.ndarray:
         """Return an array that the code created."""
-        meminfo, _, _, _, data, *sizes = words
-        owner = self._own(meminfo)  # takes over the reference that the code returned
-        dtype = np.dtype(letter)
-        interface = {"version": 3, "typestr": dtype.str, "data": (data, False)}
-        interface |= {"shape": tuple(sizes[:n_dims]), "strides": tuple(sizes[n_dims:])}
-        return np.asarray(_Owned(owner, interface))
+        return np.asarray(_Created(letter, n_dims, words, self._release or _release()))
 
 
 def _exception(where: ctypes.c_void_p) -> BaseException:
@@ -110,15 +100,31 @@ def _exception(where: ctypes.c_void_p) -> BaseException:
     return error
 
 
-class _Owned:
-    """An array that compiled code created, until it is released."""
+class _Created:
+    """An array that native code created; its memory is given back when nothing refers to it."""
 
-    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
-        self._owner, self.__array_interface__ = owner, interface
+    def __init__(
+        self, letter: str, n_dims: int, words: list[int], release: Callable[[int], object]
+    ) -> None:
+        self._info, _, _, _, data, *sizes = words
+        self._release = release
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": np.dtype(letter).str,
+            "data": (data, False),
+            "shape": tuple(sizes[:n_dims]),
+            "strides": tuple(sizes[n_dims:]),
+        }
+
+    def __del__(self) -> None:
+        self._release(self._info)
 
 
-def _by_compiler(meminfo: int) -> Any:
-    return _module(_MEMORY)._MemInfo(meminfo)
+@cache
+def _release() -> Callable[[int], object]:
+    """Return the compiler's function that gives back an array."""
+    address: int = _module(_MEMORY).c_helpers["MemInfo_release"]
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
 
 
 @cache
@@ -126,8 +132,7 @@ def _module(name: str) -> Any:
     """Return a module of the compiler that is written in C, without loading the compiler."""
     if name in sys.modules:
         return sys.modules[name]
-    folder = _compiler().joinpath(*name.split(".")[1:-1])
-    spec = PathFinder.find_spec(name, [str(folder)])
+    spec = PathFinder.find_spec(name, [str(_compiler().joinpath(*name.split(".")[1:-1]))])
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -146,33 +151,28 @@ def _compiler() -> Path:
 
 @cache
 def cache_directory() -> str:
-    """Directory of the compiled kernels, named by the digest of all on which they depend.
+    """Return where the cache is, by the digest of all on which compiled code depends.
 
     These are the sources of all kernels without their comments, the versions of Python and the
     packages, the processor and the settings of the compiler.
     """
+    import llvmlite.binding as llvm
+
     base = os.environ.get("NUMBA_CACHE_DIR")
     if not base:
         import platformdirs
 
         base = platformdirs.user_cache_dir("workloadkit")
-    digest = hashlib.sha256(f"{_platform()} {sources_digest()}".encode())
-    return str(Path(base) / digest.hexdigest()[:16])
-
-
-def _platform() -> str:
-    """Return what determines compiled code, other than sources."""
-    import llvmlite.binding as llvm
-
     settings = sorted(
         f"{name}={value}"
         for name, value in os.environ.items()
         if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR"
     )
-    version = (_compiler() / "_version.py").read_text()
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    packages = version, llvm.llvm_version_info, np.__version__
-    return repr((sys.version, packages, llvm.get_process_triple(), processor, settings))
+    versions = sys.version, (_compiler() / "_version.py").read_text(), llvm.llvm_version_info
+    about = versions, np.__version__, llvm.get_process_triple(), processor, settings
+    digest = hashlib.sha256(f"{about} {sources_digest()}".encode())
+    return str(Path(base) / digest.hexdigest()[:16])
 
 
 def cache_folder() -> Path:
@@ -183,45 +183,40 @@ def cache_folder() -> Path:
     return own_folder(folder.parent, folder.name)
 
 
-def _warn(problem: str) -> None:
-    """Warn of the cache, once in a process."""
+def _warn(problem: str | Exception) -> None:
+    """Warn of the cache, once in a process; what is not a text keeps code from it."""
     global _has_warned
+    if isinstance(problem, OSError):
+        problem = Exception(f"{problem.filename} cannot be used: {problem.strerror}")
+    if isinstance(problem, Exception):
+        problem = f"compiled code is not cached, and each process compiles again: {problem}"
     if not _has_warned:
         _has_warned = True
         warnings.warn(problem, WorkloadWarning, stacklevel=2)
 
 
-def _warn_without(problem: Exception) -> None:
-    """Warn that compiled code is not cached."""
-    why: object = problem
-    if isinstance(problem, OSError):
-        why = f"{problem.filename} cannot be used: {problem.strerror}"
-    _warn(f"compiled code is not cached, and each process compiles again: {why}")
-
-
-def cached(function: Callable[..., Any], layout: Any, make: Callable[[], Code]) -> Code:
+def cached(function: Callable[..., Any], layout: Layout, make: Callable[[], Code]) -> Code:
     """Return the code of a function that came with the package or is in the cache, or make it.
 
     Code of the cache is executed: it is taken only from where no other user can have written. Its
     digest guards against damage, not against attackers, who can compute it as well.
     """
-    name = f"{function.__module__}.{function.__qualname__}"
     digest = hashlib.sha256(text_of(layout).encode())
+    name = f"{function.__module__}.{function.__qualname__}"
     if not name.startswith("workloadkit."):  # the directory is not of its source
         digest.update(Path(inspect.getfile(function)).read_bytes())
-    name += f"-{digest.hexdigest()[:16]}"
-    if found := prebuilt.find(prebuilt.symbol_of(name)):
-        address, result, own = found
-        return Code(address, result, prebuilt.library(), own=own)
+    name += f"-{digest.hexdigest()[: prebuilt.DIGITS]}"
+    if found := prebuilt.find(name):
+        return Code(*found)
     try:
         folder = cache_folder()
-        _in_use(folder)
+        _keep_tidy(folder)
         path = folder / f"{name}{_SUFFIX}"
         code = _read(path)
     except ImportError:  # there is no compiler, of which the cache would be
         return make()
     except (OSError, UntrustedError) as problem:
-        _warn_without(problem)
+        _warn(problem)
         return make()
     if code is None:
         code = make()
@@ -245,30 +240,22 @@ def _read(path: Path) -> Code | None:
 
 
 @cache
-def _in_use(folder: Path) -> None:
-    """Mark a folder as used, once in a process."""
+def _keep_tidy(folder: Path) -> None:
+    """Mark a folder as used, and remove those of other versions that were not used for long."""
     with suppress(OSError):
         os.utime(folder)
-
-
-@cache
-def _remove_unused(base: Path) -> None:
-    """Remove the folders of other versions that were not used for long, once in a process."""
-    for folder in base.iterdir():
-        with suppress(OSError):
-            found = folder.lstat()
-            is_ours = re.fullmatch("[0-9a-f]{16}", folder.name) and stat.S_ISDIR(found.st_mode)
+        for other in folder.parent.iterdir():
+            found = other.lstat()
+            is_ours = re.fullmatch("[0-9a-f]{16}", other.name) and stat.S_ISDIR(found.st_mode)
             if is_ours and time.time() - found.st_mtime > _UNUSED:
-                shutil.rmtree(folder)
+                shutil.rmtree(other, ignore_errors=True)
 
 
 def _write(path: Path, code: Code) -> None:
     """Write a file of the cache, whole or not at all."""
     if not code.content:
         return
-    with suppress(OSError):
-        _remove_unused(path.parent.parent)
-    rest = code.head + code.content
+    rest = b"%b\n%b" % (code.head, code.content)
     try:
         number, name = tempfile.mkstemp(dir=path.parent)
         try:
@@ -280,7 +267,7 @@ def _write(path: Path, code: Code) -> None:
                 Path(name).unlink()
             raise
     except OSError as error:
-        _warn_without(OSError(error.errno, error.strerror, str(path)))
+        _warn(OSError(error.errno, error.strerror, str(path)))
 
 
 def digest_line(rest: bytes) -> bytes:
@@ -288,10 +275,16 @@ def digest_line(rest: bytes) -> bytes:
     return hashlib.sha256(rest).hexdigest().encode() + b"\n"
 
 
-def is_in_use(module: str = "") -> bool:
-    """Whether code, of a module or any, was compiled by these versions before."""
+def is_there(function: Callable[..., Any]) -> bool:
+    """Whether code of a function came with the package or is in the cache."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    return prebuilt.has(name) or is_in_use(f"{name}-")
+
+
+def is_in_use(beginning: str = "") -> bool:
+    """Whether the cache has a file with this beginning, so that these versions compiled before."""
     with suppress(OSError, UntrustedError):
-        return any(cache_folder().glob(f"{module}*{_SUFFIX}"))
+        return any(cache_folder().glob(f"{beginning}*{_SUFFIX}"))
     return False
 
 
@@ -321,21 +314,19 @@ def _of_process(symbol: str) -> int | None:
         return None
 
 
-def load(content: bytes, name: str, needs: list[str], result: Any) -> Code | None:
+def load(content: bytes, name: str, needs: list[str], result: Layout) -> Code | None:
     """Load object code; None if it needs functions that are absent here."""
     import llvmlite.binding as llvm
 
     target = _target()
     for symbol in needs:
         prefix, _, short = symbol.partition("_")
-        name_of_module = _HELPERS.get(f"{prefix}_")
-        helpers = _module(name_of_module).c_helpers if name_of_module else {}
-        if short in helpers:
-            llvm.add_symbol(symbol, helpers[short])
-        elif not llvm.address_of_symbol(symbol):
-            if (address := _of_process(symbol)) is None:
-                return None
-            llvm.add_symbol(symbol, address)
+        module = _HELPERS.get(f"{prefix}_")
+        address = module and _module(module).c_helpers.get(short)
+        address = address or llvm.address_of_symbol(symbol) or _of_process(symbol)
+        if not address:
+            return None
+        llvm.add_symbol(symbol, address)
     # An engine for each: symbols of two processes that compiled may have equal names.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.create_target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))

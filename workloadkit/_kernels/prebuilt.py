@@ -10,16 +10,17 @@ import json
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workloadkit._kernels.memory import from_json
+from workloadkit._kernels.memory import Layout, from_json
 from workloadkit._kernels.sources import sources_digest
 
 FOLDER = Path(__file__).with_name("native")
+DIGITS = 16  # of what follows the name of a function, by the types of its arguments
 
 #: What the processors of each library have, as Linux names it; the first that fits is loaded.
 LIBRARIES = {
@@ -33,30 +34,10 @@ UNTRIED = {"arm64-macos": "Darwin"}
 
 
 class Library(NamedTuple):
-    """A loaded library.
-
-    Attributes
-    ----------
-    code : CDLL
-    release : callable
-        Gives back an array that its code created.
-    kernels : dict
-        The layouts of the results of its functions, by the names of these.
-    """
+    """A loaded library, and the layouts of the results of its functions by their names."""
 
     code: ctypes.CDLL
-    release: Any
-    kernels: Mapping[str, Any]
-
-
-class Memory:
-    """Memory that a kernel allocated, until nothing refers to it."""
-
-    def __init__(self, info: int, release: Any) -> None:
-        self._info, self._release = info, release
-
-    def __del__(self) -> None:
-        self._release(self._info)
+    kernels: Mapping[str, Layout]
 
 
 def symbol_of(name: str) -> str:
@@ -64,14 +45,20 @@ def symbol_of(name: str) -> str:
     return re.sub("[.-]", "_", name)
 
 
-def find(symbol: str) -> tuple[int, Any, Any] | None:
-    """Return address, layout of the result, and owner of memory, of a function; None without it."""
-    found = library()
+def find(name: str) -> tuple[int, Layout, ctypes.CDLL, Callable[[int], object]] | None:
+    """Return a function by the name of its file: address, layout of the result, owner, release."""
+    found, symbol = library(), symbol_of(name)
     if found is None or symbol not in found.kernels:
         return None
     address = ctypes.cast(getattr(found.code, symbol), ctypes.c_void_p).value
     assert address is not None
-    return address, from_json(found.kernels[symbol]), lambda info: Memory(info, found.release)
+    return address, from_json(found.kernels[symbol]), found.code, found.code.workloadkit_release
+
+
+def has(function: str) -> bool:
+    """Whether there is a function of this name, for some types."""
+    found, symbol = library(), symbol_of(function)
+    return found is not None and any(each[: -1 - DIGITS] == symbol for each in found.kernels)
 
 
 @cache
@@ -87,9 +74,9 @@ def library() -> Library | None:
             if hashlib.sha256(path.read_bytes()).hexdigest() != digests[name]:
                 return None
             code = ctypes.CDLL(str(path))
-            release = code.workloadkit_release
-            release.argtypes, release.restype = [ctypes.c_void_p], None
-            return Library(code, release, index["kernels"])
+            code.workloadkit_release.argtypes = [ctypes.c_void_p]
+            code.workloadkit_release.restype = None
+            return Library(code, index["kernels"])
     return None
 
 

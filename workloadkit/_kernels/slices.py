@@ -1,11 +1,11 @@
-"""Long loops run in slices, between which Python handles signals and progress is reported."""
+"""Long loops run in slices: progress is reported in between, and an interrupted loop ends soon."""
 
 from collections.abc import Callable
 from time import perf_counter
 
 from workloadkit._kernels import notebook
 
-#: Time between two looks at signals. [s]
+#: Time of a slice. [s]
 SLICE = 0.05
 _FIRST, _GROWTH = 64, 4  # steps
 

@@ -16,6 +16,7 @@ from workloadkit.experiments.custom_parts import IMPORTED, import_modules
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import Executor, Future
+    from multiprocessing.synchronize import Lock
 
 WorkersOption = Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")]
 DaskOption = Annotated[
@@ -67,6 +68,7 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
     from multiprocessing import active_children, forkserver, get_context
 
+    from workloadkit._kernels import compile as compiling
     from workloadkit.cli.stopping import undisturbed
 
     class Pool(ProcessPoolExecutor):
@@ -87,7 +89,11 @@ def _processes(workers: int, loaded: str) -> "Iterator[Executor]":
         context.set_forkserver_preload([loaded])
         with undisturbed(), _safe_path():
             forkserver.ensure_running()
-    pool = Pool(workers, context, initializer=_begin_work, initargs=(IMPORTED,))
+    warned = context.Lock()
+    if not compiling.warned.acquire(False):
+        warned.acquire()
+    compiling.warned = warned
+    pool = Pool(workers, context, initializer=_begin_work, initargs=(IMPORTED, warned))
     try:
         yield pool
     except BaseException:  # also an interrupt: do not wait for the workers
@@ -135,9 +141,15 @@ def _safe_path() -> "Iterator[None]":
             os.environ["PYTHONSAFEPATH"] = before
 
 
-def _begin_work(modules: list[str]) -> None:
-    """Prepare a worker; custom modules are those imported by the time it starts."""
+def _begin_work(modules: list[str], warned: "Lock") -> None:
+    """Prepare a worker; custom modules are those imported by the time it starts.
+
+    One process warns of a kernel that is missing, the first that has taken the lock.
+    """
+    from workloadkit._kernels import compile as compiling
     from workloadkit.cli.stopping import end_with_parent
+
+    compiling.warned = warned
 
     end_with_parent()
     gc.freeze()  # what is shared stays shared, and is not searched for garbage

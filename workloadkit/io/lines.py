@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit._kernels import cells
 from workloadkit._kernels.cells import PAD, find_fields, pick
-from workloadkit._kernels.compile import interpreted
-from workloadkit._kernels.object_code import is_in_use
+from workloadkit._kernels.compile import are_there, interpreted
 from workloadkit._kernels.patience import seconds_left
-from workloadkit._kernels.prebuilt import library
 from workloadkit.errors import FormatError, ParameterError, quoted
 from workloadkit.io.files import Source, source_path, text_chunks
 
@@ -247,8 +246,8 @@ def is_compiled(text: bytes | bytearray) -> bool:
 
 @cache
 def _is_cold() -> bool:
-    """Return whether this code would have to be compiled first, in this process."""
-    return library() is None and seconds_left() > 0 and not is_in_use("workloadkit._kernels.cells")
+    """Return whether some of this code would have to be compiled first, in this process."""
+    return seconds_left() > 0 and not are_there(cells)
 
 
 def chars_of(data: bytes | bytearray) -> NDArray[np.uint8]:

@@ -123,7 +123,7 @@ def play(state: State, begin: float | None = None, until: float | None = None) -
 
 def player(state: State) -> Callable[[], int]:
     """Return `play` for many calls with one state, to which nothing but its arrays changes."""
-    run = bound(_kernel_for(state), state, False, None)
+    run = bound(_kernel_for(state), state, False, None, is_short=True)
 
     def play_on() -> int:
         run()

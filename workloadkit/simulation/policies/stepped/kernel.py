@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workloadkit._kernels.compile import bare, chosen_by_type, inline, interpreted, kernel, native
+from workloadkit._kernels.compile import (
+    bare,
+    bound,
+    chosen_by_type,
+    inline,
+    interpreted,
+    kernel,
+    native,
+)
 from workloadkit._kernels.memory import lay_out, pack
 from workloadkit._kernels.record import Record
 from workloadkit.errors import ParameterError
@@ -338,6 +346,7 @@ class Together:
             self._memory = np.array([np.frombuffer(each, np.int8) for each in packed])
             self._memories = np.array([row.ctypes.data for row in self._memory])
             self._code = native(_play_on, (self.states[0],), is_cached=True)
+            self._play_all = bound(_play_all, self._code.address, self._memories, is_short=True)
 
     def _show(self) -> None:
         """Show the decisions that are pending at the beginning."""
@@ -365,7 +374,7 @@ class Together:
             for state in self.states:
                 play(state)
         else:
-            _play_all(self._code.address, self._memories)
+            self._play_all()
 
 
 def _play_on(state: State) -> None:
