@@ -10,16 +10,18 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     figure_option,
-    load,
     output_option,
     write,
     write_json,
 )
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 if TYPE_CHECKING:
     from workloadkit.cleaning.anomalies import Anomalies

@@ -6,15 +6,17 @@ from typing import Annotated
 import typer
 
 from workloadkit.cli.common import (
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    load,
     log_option,
     read_key,
     write_log,
 )
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 EXAMPLES = """
 workloadkit anonymize site.swf.gz -o anonymous.swf.gz

@@ -5,15 +5,17 @@ from typing import Annotated
 
 from workloadkit.cli.common import (
     SeedOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    load,
     log_option,
     write_log,
 )
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.settings import Augment
 
 EXAMPLES = """

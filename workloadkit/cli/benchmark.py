@@ -26,7 +26,11 @@ from workloadkit.cli.certificates import (
     verify,
 )
 from workloadkit.cli.commands import Commands
-from workloadkit.cli.common import JsonOption, aligned, check_outputs
+from workloadkit.cli.common import (
+    JsonOption,
+    aligned,
+    check_outputs,
+)
 from workloadkit.cli.options import HelpAllOption, add_command
 from workloadkit.cli.output import note, progress
 from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report

@@ -9,15 +9,17 @@ import typer
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
-    TraceArgument,
     aligned,
     check_outputs,
-    load,
     write_json,
 )
 from workloadkit.cli.executors import executor, usable_processors
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.cli.reports import processes_option
 from workloadkit.errors import ParameterError, WorkloadError, plural, printable, quoted
 

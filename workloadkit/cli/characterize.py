@@ -4,15 +4,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from workloadkit.cli.common import (
-    BurstsOption,
     JsonOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    load,
 )
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    BurstsOption,
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.settings import Characterize
 

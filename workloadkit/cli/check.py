@@ -7,13 +7,15 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
     check_outputs,
-    load,
     show_report,
 )
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 from workloadkit.settings import Check
 
 EXAMPLES = """

@@ -6,14 +6,16 @@ from typing import Annotated
 import typer
 
 from workloadkit.cli.common import (
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    load,
     log_option,
     write_log,
 )
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.errors import ParameterError
 
 EXAMPLES = """

@@ -5,9 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.common import JsonOption, StrictOption, check_outputs, load
+from workloadkit.cli.common import (
+    JsonOption,
+    check_outputs,
+)
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 from workloadkit.cli.reports import TablesOption, page_option, processes_option, write_report
 from workloadkit.settings import Compare
 

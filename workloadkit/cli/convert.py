@@ -10,16 +10,18 @@ from workloadkit.cli import configuration
 from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
     check_outputs,
-    chooses,
-    chosen,
     output_option,
     read_key,
     report_written,
     write_json,
 )
 from workloadkit.cli.output import note, progress, write_message
+from workloadkit.cli.reading import (
+    StrictOption,
+    chooses,
+    chosen,
+)
 from workloadkit.errors import FormatError, ParameterError, plural
 from workloadkit.io.known_formats import WRITTEN_TITLES, Format
 

@@ -5,16 +5,18 @@ from typing import Annotated
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     duration_option,
-    load,
     log_option,
     write_json,
     write_log,
 )
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 EXAMPLES = """
 workloadkit dependencies log.swf.gz -o dependent.swf.gz

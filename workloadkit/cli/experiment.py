@@ -9,7 +9,6 @@ import typer
 from workloadkit.cli.commands import RARE, Commands
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
     check_outputs,
     figure_option,
     write_json,
@@ -24,6 +23,9 @@ from workloadkit.cli.output import (
     report_precision,
     warn_of_calibration,
     warn_of_resampled_waits,
+)
+from workloadkit.cli.reading import (
+    StrictOption,
 )
 from workloadkit.errors import plural, quoted
 from workloadkit.settings import ExperimentSettings

@@ -8,14 +8,16 @@ import typer
 from workloadkit.cli import configuration
 from workloadkit.cli.common import (
     SeedOption,
-    StrictOption,
     check_outputs,
-    load,
     log_option,
     write_log,
 )
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.settings import Generate
 

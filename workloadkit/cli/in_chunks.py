@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from workloadkit.cli.common import chooses, defaults_noted, report_written, write_json
+from workloadkit.cli.common import (
+    defaults_noted,
+    report_written,
+    write_json,
+)
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    chooses,
+)
 from workloadkit.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -8,7 +8,11 @@ from importlib.metadata import PackageNotFoundError, requires, version
 import typer
 
 from workloadkit import __version__
-from workloadkit.cli.common import JsonOption, check_outputs, write_json
+from workloadkit.cli.common import (
+    JsonOption,
+    check_outputs,
+    write_json,
+)
 from workloadkit.cli.executors import usable_processors
 
 EXAMPLES = """

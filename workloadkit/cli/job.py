@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workloadkit.cli.common import JsonOption, StrictOption, check_outputs, load, write_json
+from workloadkit.cli.common import (
+    JsonOption,
+    check_outputs,
+    write_json,
+)
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 
 if TYPE_CHECKING:
     from workloadkit.described_job import DescribedJob, Waited

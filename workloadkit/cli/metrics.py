@@ -9,13 +9,15 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
     aligned,
     check_outputs,
-    load,
     output_option,
     write,
     write_json,
+)
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
 )
 from workloadkit.errors import ParameterError, WorkloadError, plural
 

@@ -10,9 +10,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 
 from workloadkit.cli.commands import RARE, SHARED, Command, show_whole_help
-from workloadkit.cli.common import READING, duration, reading
+from workloadkit.cli.common import (
+    duration,
+)
 from workloadkit.cli.configuration import configure, schedulers, words
 from workloadkit.cli.output import set_verbosity
+from workloadkit.cli.reading import (
+    READING,
+    reading,
+)
 from workloadkit.errors import ParameterError, WorkloadError
 from workloadkit.parameters import Duration
 from workloadkit.settings.common import JobUnit, UnitOfSizes, processors

@@ -7,17 +7,19 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
-    TraceArgument,
     aligned,
     check_outputs,
-    load,
     output_option,
     write,
     write_json,
 )
 from workloadkit.cli.options import procs_option
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.errors import plural
 
 if TYPE_CHECKING:

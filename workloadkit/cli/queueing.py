@@ -11,11 +11,9 @@ import typer
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
-    StrictOption,
     aligned,
     check_outputs,
     figure_option,
-    load,
     write_json,
 )
 from workloadkit.cli.options import procs_option, unit_option, with_settings
@@ -32,6 +30,10 @@ from workloadkit.cli.queueing_tables import (
     shown,
     shown_distributions,
     with_quantiles,
+)
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
 )
 from workloadkit.errors import ParameterError, among, quoted
 from workloadkit.settings import Queueing

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from workloadkit.cli.common import aligned
+from workloadkit.cli.common import (
+    aligned,
+)
 from workloadkit.cli.queueing_parameters import as_our_errors
 from workloadkit.errors import ParameterError
 

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workloadkit.cli.commands import RARE
-from workloadkit.cli.common import output_option, write, write_json
+from workloadkit.cli.common import (
+    output_option,
+    write,
+    write_json,
+)
 from workloadkit.cli.executors import executor, usable_processors
 from workloadkit.cli.output import note, progress, write_message
 from workloadkit.errors import plural

@@ -8,11 +8,9 @@ import typer
 
 from workloadkit.cli.common import (
     SeedOption,
-    StrictOption,
     aligned,
     check_folder_of,
     check_outputs,
-    load,
     output_option,
     report_dropped,
     report_unit,
@@ -23,6 +21,10 @@ from workloadkit.cli.common import (
 from workloadkit.cli.executors import WorkersOption, executor
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 from workloadkit.errors import ParameterError, WorkloadError, plural
 from workloadkit.settings import Resample
 

@@ -7,16 +7,18 @@ import typer
 
 from workloadkit.cli.common import (
     SeedOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     duration_option,
-    load,
     output_option,
     word_option,
     write,
 )
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 from workloadkit.errors import plural
 
 EXAMPLES = """

@@ -4,17 +4,19 @@ from pathlib import Path
 from typing import Annotated
 
 from workloadkit.cli.common import (
-    BurstsOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     duration_option,
-    load,
     output_option,
     word_option,
     write,
 )
 from workloadkit.cli.output import note
+from workloadkit.cli.reading import (
+    BurstsOption,
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 EXAMPLES = """
 workloadkit sessions log.swf.gz -o sessions.csv

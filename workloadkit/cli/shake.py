@@ -5,16 +5,18 @@ from typing import Annotated
 
 from workloadkit.cli.common import (
     SeedOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     duration_option,
-    load,
     log_option,
     word_option,
     write_log,
 )
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 EXAMPLES = """
 workloadkit shake log.swf.gz -o shaken.swf.gz --seed 1

@@ -12,12 +12,8 @@ from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     NoPauseOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    check_strict,
     figure_option,
-    load,
     log_option,
     report_estimates,
     report_unit,
@@ -26,7 +22,9 @@ from workloadkit.cli.common import (
     write_json,
     write_log,
 )
-from workloadkit.cli.common import duration as seconds_of
+from workloadkit.cli.common import (
+    duration as seconds_of,
+)
 from workloadkit.cli.in_chunks import (
     not_as_planned,
     opened_in_chunks,
@@ -37,6 +35,12 @@ from workloadkit.cli.in_chunks import (
 )
 from workloadkit.cli.options import kind_of_users, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress, watched, write_message
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    check_strict,
+    load,
+)
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Simulate
 

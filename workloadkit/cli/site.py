@@ -8,16 +8,18 @@ import typer
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
-    StrictOption,
     aligned,
     check_outputs,
-    load,
     log_option,
     write_json,
     write_log,
 )
 from workloadkit.cli.options import procs_option, scheduler_option, with_settings
 from workloadkit.cli.output import note, progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    load,
+)
 from workloadkit.errors import ParameterError, quoted
 from workloadkit.settings import Kinds, Site, StaticSiteSettings
 from workloadkit.settings.setting import settings_of

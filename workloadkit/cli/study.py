@@ -13,13 +13,15 @@ from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     SeedOption,
-    StrictOption,
     check_outputs,
     write,
     write_json,
 )
 from workloadkit.cli.executors import DaskOption, WorkersOption, executor
 from workloadkit.cli.output import note, progress, write_message
+from workloadkit.cli.reading import (
+    StrictOption,
+)
 from workloadkit.errors import ParameterError, WorkloadError
 
 if TYPE_CHECKING:

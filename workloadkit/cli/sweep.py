@@ -10,11 +10,8 @@ from workloadkit.cli.commands import RARE
 from workloadkit.cli.common import (
     JsonOption,
     NoPauseOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
     figure_option,
-    load,
     output_option,
     report_estimates,
     report_unit,
@@ -32,6 +29,11 @@ from workloadkit.cli.output import (
     warn_of_calibration,
     warn_of_resampled_waits,
     write_message,
+)
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
 )
 from workloadkit.errors import ParameterError
 from workloadkit.settings import Sweep as SweepSettings

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workloadkit.cli import configuration
-from workloadkit.cli.common import JsonOption, check_outputs, write_json
+from workloadkit.cli.common import (
+    JsonOption,
+    check_outputs,
+    write_json,
+)
 from workloadkit.errors import ParameterError, among, quoted
 
 if TYPE_CHECKING:

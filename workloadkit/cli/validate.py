@@ -6,14 +6,16 @@ import typer
 
 from workloadkit.cli.common import (
     JsonOption,
-    StrictOption,
-    TraceArgument,
     check_outputs,
-    load,
     show_report,
     word_option,
 )
 from workloadkit.cli.output import progress
+from workloadkit.cli.reading import (
+    StrictOption,
+    TraceArgument,
+    load,
+)
 
 EXAMPLES = """
 workloadkit validate log.swf.gz
