@@ -1,5 +1,6 @@
 """What studies share: logs, axes, random runs split into tasks, fairness, figures."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -321,6 +322,13 @@ def shaken(trace: "Trace", rng: "np.random.Generator") -> "list[Trace]":
     return [shake(trace, by=SHAKEN_BY, rng=stream) for stream in rng.spawn(SHAKES)]
 
 
+def draw_seed(task: object, rng: "np.random.Generator") -> int:
+    """Draw a seed, so that several tasks have the same random logs."""
+    from workloadkit.provenance import seed_of
+
+    return seed_of(rng)
+
+
 def chaos_interval(
     values: "Sequence[float] | pd.Series",
 ) -> tuple[float, float | None, float | None, str]:
@@ -343,10 +351,43 @@ def chaos_interval(
 
 def of_one_run(results: "Iterable[Result | Drawing]") -> "Iterator[Result | Drawing]":
     """Mark results that rest on one deterministic simulation."""
-    for result in results:
-        if isinstance(result, Result):
-            result = replace(result, note="; ".join(filter(None, (result.note, ONE_RUN))))
-        yield result
+    return of_shakes(lambda _: results, {})
+
+
+def of_shakes(
+    results_of: "Callable[[int], Iterable[Result | Drawing]]", n_runs: Mapping[Log, int]
+) -> "Iterator[Result | Drawing]":
+    """Combine the results of shaken logs: the mean of each value, with its interval of chaos.
+
+    Parameters
+    ----------
+    results_of : callable
+        Returns the results and drawings of one run, given its number: the same claims in the same
+        order for each. A log that is not shaken has the same values in all of them.
+    n_runs : mapping of Log to int
+        The number of runs of each log that is simulated, see `shaken`.
+
+    Yields
+    ------
+    Result or Drawing
+        Drawings are those of the first run. Where notes differ, that of one run is given.
+    """
+    once = [log.name for log, runs in n_runs.items() if runs == 1]
+    for first, *others in zip(*map(results_of, range(max(n_runs.values(), default=1))),
+                              strict=True):  # fmt: skip
+        if isinstance(first, Drawing) or math.isnan(first.ours):
+            yield first
+            continue
+        runs = [first, *others][: n_runs.get(first.log)]
+        ours, low, high, chaos = chaos_interval([run.ours for run in runs])
+        notes = [run.note for run in runs]
+        note = next(filter(None, notes), "")
+        if len(set(notes)) > 1:
+            note = f"in one of the runs: {note}"
+        if len(runs) > 1 and once and first.log not in n_runs:
+            chaos += f", of {', '.join(once)} {ONE_RUN}"
+        note = "; ".join(filter(None, (note, chaos)))
+        yield replace(first, ours=ours, low=low, high=high, note=note)
 
 
 def percent_more(ours: "pd.Series", others: "pd.Series") -> tuple[float, float, float]:

@@ -10,7 +10,8 @@ pair of schedulers, they prefer different ones, each by at least 1 %. The docume
 pairs of metrics. One is response time and slowdown. The other is objective functions that differ
 only in a weight: here the mean wait of all jobs, unweighted and weighted by processors. Jobs larger
 than the machine are dropped. If a job runs longer than its estimate, the estimate is raised to the
-run time.
+run time. All schedulers meet the same ten shaken copies of a log (± 30 s); numbers are means over
+these, with intervals of chaos. Logs of more than 100,000 jobs are simulated once.
 
 The same simulations show how much results depend on the workload. Two logs disagree about two
 schedulers if they prefer different ones, each by at least 1 %; "depends greatly" means a factor of
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
     Claim,
+    Drawing,
     Each,
     Log,
     Result,
@@ -38,6 +40,7 @@ from workloadkit.analysis.reproduction import (
     at_most,
     below,
 )
+from workloadkit.analysis.reproduction.runs import draw_seed, of_shakes, shaken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,27 +77,35 @@ EASY, FCFS = "easy", "fcfs"
 
 
 class Simulated(NamedTuple):
-    """A simulation of a log under a scheduler, with or without inferred outages."""
+    """Simulations of a log under a scheduler, with or without inferred outages."""
 
     log: Log
     scheduler: str
+    seed: int
     outages: bool = False
 
 
-def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Count exceptions to the standard, and pairs of schedulers that metrics order differently."""
     for log, found in zip(plan.logs, each(exceptions, plan.logs), strict=True):
         yield from (Result(log, claim, ours) for claim, ours in found)
-    tasks = [Simulated(log, scheduler) for log in plan.logs for scheduler in SCHEDULERS]
-    tasks += [Simulated(log, EASY, outages=True) for log in plan.logs]
-    measured = dict(zip(tasks, each(measure, tasks), strict=True))
-    values = {log: [measured[Simulated(log, name)] for name in SCHEDULERS] for log in plan.logs}
-    yield from _conflicts(values)
-    yield from _workloads(values)
-    for log, of_log in values.items():
-        yield _same_utilization(log, of_log)
-        with_outages = measured[Simulated(log, EASY, outages=True)]
-        yield from _outages(log, of_log[SCHEDULERS.index(EASY)], with_outages)
+    tasks = {
+        (log, *how): Simulated(log, how[0], seed, how[1])
+        for log, seed in zip(plan.logs, each(draw_seed, plan.logs), strict=True)
+        for how in (*((name, False) for name in SCHEDULERS), (EASY, True))
+    }
+    measured = dict(zip(tasks, each(measure, tasks.values()), strict=True))
+
+    def results_of(run: int) -> Iterator[Result]:
+        of_run = {key: runs[min(run, len(runs) - 1)] for key, runs in measured.items()}
+        values = {log: [of_run[log, name, False] for name in SCHEDULERS] for log in plan.logs}
+        yield from _conflicts(values)
+        yield from _workloads(values)
+        for log, of_log in values.items():
+            yield _same_utilization(log, of_log)
+            yield from _outages(log, of_run[log, EASY, False], of_run[log, EASY, True])
+
+    yield from of_shakes(results_of, {log: len(measured[log, EASY, False]) for log in plan.logs})
 
 
 def exceptions(log: Log, rng: "np.random.Generator") -> list[tuple[Claim, float]]:
@@ -149,14 +160,19 @@ def _shares(trace: "Trace") -> "list[tuple[tuple[str, str], float]]":
     return [(words, float(np.mean(flags))) for words, flags in departs.items()]
 
 
-def measure(task: Simulated, rng: "np.random.Generator") -> dict[str, float]:
-    """Simulate a log; return the metrics."""
+def measure(task: Simulated, rng: "np.random.Generator") -> list[dict[str, float]]:
+    """Simulate the shaken copies of a log; return the metrics of each."""
+    import numpy as np
+
     import workloadkit as wk
 
     trace = task.log.read()
     outages = wk.infer_outages(trace).outages() if task.outages else None
-    found = _metrics(wk.simulate(trace, task.scheduler, oversize="drop", outages=outages))
-    return found | {"outages": len(outages.outages) if outages else 0}
+    found = {"outages": len(outages.outages) if outages else 0}
+    return [
+        found | _metrics(wk.simulate(x, task.scheduler, oversize="drop", outages=outages))
+        for x in shaken(trace, np.random.default_rng(task.seed))
+    ]
 
 
 def _metrics(schedule: "Schedule") -> dict[str, float]:

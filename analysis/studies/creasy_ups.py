@@ -23,14 +23,19 @@ bounded slowdowns: Jain's index, which is 1 if all are equal, and the 90th perce
 median. It is also measured by the share of jobs that start later than first come, first served
 would start the same submissions. Because users react, submissions differ between schedulers;
 dependencies are never violated. No source states which of the two is fairer. The study tests
-whether CREASY is as fair as EASY, and UPS fairer than CREASY.
+whether CREASY is as fair as EASY, and UPS fairer than CREASY. The axis `uniform` has other measures
+than Jain's index J. The coefficient of variation is not among them, as it is (1 / J - 1) ** 0.5 and
+prefers the same scheduler.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workloadkit.analysis.reproduction import (
     FAIRNESS,
+    FAIRNESS_MEASURES,
+    Axis,
     Each,
     Log,
     Result,
@@ -52,9 +57,28 @@ from workloadkit.analysis.studies.zakay_ups import (
     spread,
     ups,
 )
+from workloadkit.analysis.users import gini
+from workloadkit.clock import WEEK
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workloadkit.simulation import Schedule
+
+UNIFORM = Axis(
+    "uniform",
+    "no source states by what measure users are treated alike",
+    {
+        "jain": FAIRNESS["jain"],
+        "gini": "Gini coefficient of the users' mean bounded slowdowns",
+        "largest": "largest share of a user in the sum of the users' mean bounded slowdowns",
+        "spread": "interquartile range of the users' mean bounded slowdowns",
+        "worst": "90th percentile of the users' mean bounded slowdowns",
+        "median": "Gini coefficient of the users' median bounded slowdowns",
+        "work": "Gini coefficient of the users' processor seconds that end in the period",
+        "weeks": "coefficient of variation of the weeks' mean bounded slowdowns",
+    },
+)
 
 #: Weights of the users' priorities.
 WEIGHTS = (0.5, 1.0)
@@ -65,10 +89,48 @@ UPS = tuple(ups(weight, by) for by in ORDERS for weight in WEIGHTS)
 
 def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     """Compare both schedulers with EASY and with each other."""
-    for log, of_log in measure_reacting(plan, each).items():
+    uniform = plan.reading[UNIFORM.name]
+    words, measures = {**FAIRNESS}, {**FAIRNESS_MEASURES}
+    if uniform != "jain":
+        words = {uniform: UNIFORM.options[uniform]} | {x: words[x] for x in words if x != "jain"}
+        measures[uniform] = Uniformity(uniform)
+    fairness = {name: measures[name] for name in words}
+    for log, of_log in measure_reacting(plan, each, fairness).items():
         yield from _throughput(log, of_log["throughput"])
-        for measure, words in FAIRNESS.items():
-            yield from _fairness(log, of_log[measure], words, measure == "jain")
+        for measure in words:
+            yield from _fairness(log, of_log[measure], words[measure], measure == "jain")
+
+
+@dataclass(frozen=True)
+class Uniformity:
+    """A measure of how alike users are treated, by an option of `UNIFORM`."""
+
+    option: str
+
+    def __call__(self, schedule: "Schedule", period: tuple[float, float]) -> float:
+        """Return the measure, given the period in which users submit."""
+        import pandas as pd
+
+        from workloadkit.metrics import bounded_slowdown
+
+        jobs = schedule.served
+        if self.option == "work":
+            ended = jobs.submit + jobs.wait + jobs.run <= period[1]
+            return gini(pd.Series(jobs.procs * jobs.run * ended).groupby(jobs.user).sum())
+        slowdowns = pd.Series(bounded_slowdown(jobs.wait, jobs.run))
+        if self.option == "weeks":
+            weeks = slowdowns.groupby((jobs.submit - period[0]) // WEEK).mean()
+            return float(weeks.std(ddof=0) / weeks.mean())
+        of_users = slowdowns.groupby(jobs.user)
+        if self.option == "median":
+            return gini(of_users.median())
+        means = of_users.mean()
+        if self.option == "gini":
+            return gini(means)
+        if self.option == "largest":
+            return float(means.max() / means.sum())
+        least = means.quantile(0.25) if self.option == "spread" else 0.0
+        return float(means.quantile(0.9 if self.option == "worst" else 0.75) - least)
 
 
 def _throughput(log: Log, throughput: "pd.DataFrame") -> Iterator[Result]:
@@ -113,5 +175,5 @@ STUDY = Study(
     logs=zakay_ups.STUDY.logs,
     compare=compare,
     runs=zakay_ups.STUDY.runs,
-    axes=zakay_ups.AXES,
+    axes=(*zakay_ups.AXES, UNIFORM),
 )

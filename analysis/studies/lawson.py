@@ -3,8 +3,10 @@
 The slowdown ratio R compares a scheduler with EASY, job by job: (s1 - s) / min(s1, s), where s1 and
 s are 1 + wait / max(10 s, run) of the job under EASY and under the other scheduler. R > 0 is a
 gain. Jobs that ran less than 10 s and requested more than 60 s are left out. The R of a week is
-that of the jobs submitted in it. Nothing is random, and results of one run have no intervals: a
-printed ratio agrees within half of its value, at least 0.25, and a count within 10 %.
+that of the jobs submitted in it. A printed ratio agrees within half of its value, at least 0.25,
+and a count within 10 %. Four queues, and the runs of Figures 6 and 7, meet the same ten shaken
+copies of a log (± 30 s), and their results are means with intervals of chaos. SDSC-BLUE, which is
+too large for that, and the other pairs of T and L of Table 3 are simulated once.
 
 The study has three parts: the classes of jobs by run time (Figure 1); four queues, with exact and
 with users' estimates (Figures 4 and 5); and the self-adaptive scheduler for each threshold T of the
@@ -20,8 +22,9 @@ estimate, the estimate is raised to the run time.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +46,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
-from workloadkit.analysis.reproduction.runs import of_one_run
+from workloadkit.analysis.reproduction.runs import draw_seed, of_one_run, of_shakes, shaken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +69,14 @@ FORECAST = Axis(
         "replay": "the jobs of the past weeks arrive again",
         "waiting": "nothing arrives",
         "actual": "the actual arrivals of the log, which no real scheduler knows",
+    },
+)
+RUN_TIMES = Axis(
+    "run_times",
+    '"a quick trace-driven simulation" (section 3): run times are not specified',
+    {
+        "estimated": "each job runs for its estimate",
+        "actual": "the run times of the log, which no real scheduler knows",
     },
 )
 BEGINS = Axis(
@@ -105,10 +116,12 @@ class SchedulerRun:
         Threshold of the self-adaptive scheduler; without one there are four queues.
     weeks : int
         Length of its simulations. [weeks]
-    forecast : str
-        Arrivals in them.
+    forecast, run_times : str
+        Arrivals and run times in them.
     begins : int
         Initial number of queues.
+    seed : int, optional
+        Seed of the shaken copies of the log; without one, the log as it is.
     """
 
     log: Log
@@ -118,6 +131,8 @@ class SchedulerRun:
     weeks: int = 0
     forecast: str = ""
     begins: int = QUEUES
+    seed: int | None = None
+    run_times: str = "estimated"
 
     @property
     def scheduler(self) -> Any:
@@ -129,7 +144,11 @@ class SchedulerRun:
             return queues[-1]
         first = queues.pop(self.begins - 1)
         return wk.schedulers.SelfAdaptive(
-            self.threshold, self.weeks, forecast=self.forecast, candidates=(first, *queues)
+            self.threshold,
+            self.weeks,
+            forecast=self.forecast,
+            run_times=self.run_times,
+            candidates=(first, *queues),
         )
 
 
@@ -151,74 +170,99 @@ class WeeklyRatios:
         return self.weeks[number - 1] if number <= len(self.weeks) else nan
 
 
-#: Results of a log: four queues by kind of estimates, and pairs of T and L.
+#: Results of a log with four queues, by kind of estimates.
 Fixed = Mapping[str, WeeklyRatios]
-Adaptive = Mapping[tuple[float, int], WeeklyRatios]
 
 
 def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
     """Compare the published ratios and decisions with ours."""
     forecast, begins = plan.reading["forecast"], int(plan.reading["begins"])
-    table, runs = _published_ratios(), dict[tuple, SchedulerRun]()
-    for log in plan.logs:
+    run_times = plan.reading["run_times"]
+    table, runs, again = _published_ratios(), dict[tuple, SchedulerRun](), dict[Log, list]()
+    for log, seed in zip(plan.logs, each(draw_seed, plan.logs), strict=True):
         procs = int(plan.reading["ctc"]) if log.name == "CTC" else None
-        runs |= {(log.name, x): SchedulerRun(log, procs, x) for x in ("exact", "user")}
-        runs |= {
-            key: SchedulerRun(log, procs, "user", *key[1:], forecast, begins)
+        pairs = {
+            key: SchedulerRun(log, procs, "user", *key[1:], forecast, begins, run_times=run_times)
             for key in table
             if key[0] == log.name
         }
-    found = dict(zip(runs, each(simulate, runs.values()), strict=True))
+        runs |= pairs
+        fixed = [SchedulerRun(log, procs, x) for x in ("exact", "user")]
+        chosen = pairs[log.name, *CHOSEN[log.name]]
+        again[log] = [replace(x, seed=seed) for x in (*fixed, chosen)]
+    once = {key: of for key, (of,) in zip(runs, each(simulate, runs.values()), strict=True)}
     variation = each(classes, [log for log in plan.logs if log.name in ("KTH", "SDSC-SP2")])
     for name, claims in variation:
         log = next(log for log in plan.logs if log.name == name)
         yield from (Result(log, claim, ours) for claim, ours in claims)
-    yield from of_one_run(_of_schedulers(plan, table, found))
+    found = iter(each(simulate, [*chain.from_iterable(again.values())]))
+    of_shaken = {log: [next(found) for _ in of_log] for log, of_log in again.items()}
+
+    def results_of(run: int) -> Iterator[Result | Drawing]:
+        of_run = {log: [of[min(run, len(of) - 1)] for of in x] for log, x in of_shaken.items()}
+        return _of_schedulers(of_run)
+
+    yield from of_shakes(results_of, {log: len(of[0]) for log, of in of_shaken.items()})
+    yield from of_one_run(_of_table(plan, table, once))
 
 
-def _of_schedulers(
-    plan: StudyInput,
-    table: Mapping[tuple[str, float, int], float],
-    found: Mapping[tuple, WeeklyRatios],
-) -> Iterator[Result | Drawing]:
-    """Report the statements about schedulers."""
-    fixed = {log: {x: found[log.name, x] for x in ("exact", "user")} for log in plan.logs}
-    adaptive = {
-        log: {key[1:]: found[key] for key in table if key[0] == log.name} for log in plan.logs
-    }
+def _of_schedulers(found: Mapping[Log, Sequence[WeeklyRatios]]) -> Iterator[Result | Drawing]:
+    """Report four queues with exact and users' estimates, and the runs of Figures 6 and 7."""
+    fixed = {log: {"exact": of_log[0], "user": of_log[1]} for log, of_log in found.items()}
+    adaptive = {log: of_log[2] for log, of_log in found.items()}
     yield from _four_queues(fixed)
     yield from _main(fixed, adaptive)
-    for log in plan.logs:
-        yield from _weeks(log, fixed[log], adaptive[log][CHOSEN[log.name]])
+    for log, of_log in fixed.items():
+        yield from _weeks(log, of_log, adaptive[log])
         yield from _decisions(log, adaptive[log])
+        pair = CHOSEN[log.name]
+        claim = _near(*pair, _published_ratios()[log.name, *pair])
+        yield Result(log, claim, adaptive[log].ratio)
+
+
+def _of_table(
+    plan: StudyInput,
+    table: Mapping[tuple[str, float, int], float],
+    found: Mapping[tuple[str, float, int], WeeklyRatios],
+) -> Iterator[Result]:
+    """Report all pairs of T and L, each in one run."""
     for key, ratio in table.items():
-        log = next(log for log in (*plan.logs, *plan.missing) if log.name == key[0])
-        ours = found[key].ratio if key in found else nan
-        yield Result(log, _near(f"R, T {key[1]:g}, L {key[2]}", ratio, "Table 3"), ours)
+        name, threshold, weeks = key
+        log = next(log for log in (*plan.logs, *plan.missing) if log.name == name)
+        if log in plan.missing or (threshold, weeks) != CHOSEN[name]:
+            ours = found[key].ratio if key in found else nan
+            yield Result(log, _near(threshold, weeks, ratio), ours)
     yield from _together(table, found)
-    yield from _of_ctc(plan.logs, adaptive)
+    yield from _of_ctc(plan.logs, found)
 
 
-def simulate(run: SchedulerRun, rng: "np.random.Generator") -> WeeklyRatios:
-    """Return the slowdown ratio of a run against EASY, and its scheduler's decisions."""
+def simulate(run: SchedulerRun, rng: "np.random.Generator") -> list[WeeklyRatios]:
+    """Return the slowdown ratio of a scheduler against EASY, and its decisions, of each run."""
     import workloadkit as wk
     from workloadkit.analysis.schedules.relative_slowdown import slowdown_ratio
 
-    trace, single = _easy(run.log, run.procs, run.estimates)
-    other = wk.simulate(trace, run.scheduler, procs=run.procs, estimates=run.estimates)
-    ratio = slowdown_ratio(single, other)
-    weeks = ratio.weeks[ratio.weeks["jobs"] > 0]
-    means, jobs = weeks["mean"].tolist(), weeks["jobs"].tolist()
-    return WeeklyRatios(ratio.mean, means, jobs, other.history)
+    found = []
+    for trace, single in _easy(run.log, run.procs, run.estimates, run.seed):
+        other = wk.simulate(trace, run.scheduler, procs=run.procs, estimates=run.estimates)
+        ratio = slowdown_ratio(single, other)
+        weeks = ratio.weeks[ratio.weeks["jobs"] > 0]
+        means, jobs = weeks["mean"].tolist(), weeks["jobs"].tolist()
+        found.append(WeeklyRatios(ratio.mean, means, jobs, other.history))
+    return found
 
 
 @lru_cache(maxsize=1)
-def _easy(log: Log, procs: int | None, estimates: str) -> "tuple[Trace, Schedule]":
-    """Return the jobs of a log and their schedule under EASY, which many runs compare with."""
+def _easy(
+    log: Log, procs: int | None, estimates: str, seed: int | None
+) -> "list[tuple[Trace, Schedule]]":
+    """Return the copies of a log and their schedules under EASY, which many runs compare with."""
+    import numpy as np
+
     import workloadkit as wk
 
     trace = first_weeks(log)
-    return trace, wk.simulate(trace, "easy", procs=procs, estimates=estimates)
+    traces = [trace] if seed is None else shaken(trace, np.random.default_rng(seed))
+    return [(x, wk.simulate(x, "easy", procs=procs, estimates=estimates)) for x in traces]
 
 
 def first_weeks(log: Log) -> "Trace":
@@ -286,15 +330,15 @@ def _four_queues(fixed: Mapping[Log, Fixed]) -> Iterator[Result]:
             yield Result(log, claim, found["user"].ratio - found["exact"].ratio)
 
 
-def _main(fixed: Mapping[Log, Fixed], adaptive: Mapping[Log, Adaptive]) -> Iterator[Result]:
+def _main(fixed: Mapping[Log, Fixed], adaptive: Mapping[Log, WeeklyRatios]) -> Iterator[Result]:
     """Report the results of Figure 6: the self-adaptive scheduler and four queues."""
-    for log, by_pair in adaptive.items():
-        ours, of_log = by_pair[CHOSEN[log.name]].ratio, fixed[log]
+    for log, of_log in fixed.items():
+        ours = adaptive[log].ratio
         words = "R, online simulation less four queues, users' estimates"
         claim = above(words, 0, "Figure 6(b)-(c)", "direction", main=True)
         yield Result(log, claim, ours - of_log["user"].ratio)
-    for log, by_pair in adaptive.items():
-        ours, exact = by_pair[CHOSEN[log.name]].ratio, fixed[log]["exact"].ratio
+    for log, of_log in fixed.items():
+        ours, exact = adaptive[log].ratio, of_log["exact"].ratio
         if log.name in ("KTH", "SDSC-SP2"):
             words = "R, online simulation with users' estimates less four queues with exact ones"
             yield Result(log, above(words, 0, "Figure 6(a),(c)", "direction"), ours - exact)
@@ -340,13 +384,13 @@ def _weeks(log: Log, fixed: Fixed, adaptive: WeeklyRatios) -> Iterator[Result | 
                          "online simulation": adaptive})  # fmt: skip
 
 
-def _decisions(log: Log, adaptive: Adaptive) -> Iterator[Result]:
+def _decisions(log: Log, adaptive: WeeklyRatios) -> Iterator[Result]:
     """Report how often the scheduler searched for a better number of queues, and changed it."""
     for row in _table("changes"):
         pair = float(row["T"]), int(row["L"])
-        if row["log"] != log.name or pair not in adaptive:
+        if row["log"] != log.name or pair != CHOSEN[log.name]:
             continue
-        history = adaptive[pair].history
+        history = adaptive.history
         changes = Counter(change["to"] for change in history["changes"])
         ours = {"weeks": history["weeks"], "tests": history["tests"], "changes": changes.total()}
         ours |= {f"to_{queues}": changes[queues] for queues in range(1, QUEUES + 1)}
@@ -373,12 +417,14 @@ def _together(table: Mapping[tuple[str, float, int], float], found: Mapping) -> 
     yield Result(ALL_LOGS, claim, len(set(best.values())) if len(best) > 1 else nan)
 
 
-def _of_ctc(logs: Sequence[Log], adaptive: Mapping[Log, Adaptive]) -> Iterator[Result]:
+def _of_ctc(
+    logs: Sequence[Log], pairs: Mapping[tuple[str, float, int], WeeklyRatios]
+) -> Iterator[Result]:
     """Report the result of Figure 9 for CTC: a loss around week 30 with L = 1."""
     for log in logs:
         if log.name != "CTC":
             continue
-        found = adaptive[log][5.0, 1]
+        found = pairs[log.name, 5.0, 1]
         place, note = "Figure 9", "that week's flurry is cut from the cleaned log"
         claim = below("R of week 30, T 5, L 1", 0, place, "direction")
         yield Result(log, claim, found.week(30), note=note)
@@ -425,8 +471,9 @@ def _published_ratios() -> dict[tuple[str, float, int], float]:
     }
 
 
-def _near(quantity: str, ratio: float, place: str) -> Claim:
-    return printed(quantity, ratio, place, within=max(SHARE * abs(ratio), LEAST))
+def _near(threshold: float, weeks: int, ratio: float) -> Claim:
+    words, within = f"R, T {threshold:g}, L {weeks}", max(SHARE * abs(ratio), LEAST)
+    return printed(words, ratio, "Table 3", within=within)
 
 
 STUDY = Study(
@@ -436,5 +483,5 @@ STUDY = Study(
     "TR-05-01, University of Richmond, 2005",
     logs=LOGS,
     compare=compare,
-    axes=(FORECAST, BEGINS, CTC),
+    axes=(FORECAST, BEGINS, CTC, RUN_TIMES),
 )

@@ -19,7 +19,9 @@ ratio of aggregate utilities is half of its distance from 1, so that a gain agre
 half to one and a half times the published one. "Nearly equal" means within 5 %, "next to nothing"
 at most 5 % of the start value. The average gains of the summary (section 9) are means over all
 settings with users' estimates; the source does not state which settings it averages. Its computing
-times depend on its machine and program and are not compared.
+times depend on its machine and program and are not compared. Waits, slowdowns and makespans under
+the schedulers that are not random are means over ten shaken copies of the jobs (± 30 s), with
+intervals of chaos.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +49,7 @@ from workloadkit.analysis.reproduction import (
     printed,
     read_table,
 )
+from workloadkit.analysis.reproduction.runs import chaos_interval, draw_seed, shaken
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,6 +137,8 @@ SCHEDULERS = {
     "genetic": "genetic:window={window},mutation={mutation},"
     f"queues={'/'.join(map(str, QUEUES))}",
 }
+#: Those of them that are not random.
+SETTLED = ("conservative", "easy", "priority_fifo")
 WORDS = {
     "conservative": "conservative",
     "easy": "EASY",
@@ -218,7 +223,7 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     settings, reading = tuple(dict.fromkeys((*BY_USERS, exact, HEAVY_EXACT))), dict(plan.reading)
     others = {axis: option for axis, option in reading.items() if axis != COMPRESSION.name}
     for log in plan.logs:
-        seeds = each(_draw_seed, range(plan.runs))
+        seeds = each(draw_seed, range(plan.runs))
         tasks = [
             UtilityTask(log, others, s, seed, _WITHOUT_COMPRESSION)
             for s in settings
@@ -234,17 +239,37 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
         for task, *of_task in zip(tasks, first, measured, strict=True):
             for name, values in chain.from_iterable(x.items() for x in of_task):
                 found.setdefault(task.setting, {}).setdefault(name, []).append(values)
-        yield from _results(log, plan.reading, found, exact, repeated)
+        once = [UtilityTask(log, reading, s, seeds[0], tuple(SETTLED)) for s in (USUAL, exact)]
+        chaos = dict(zip((USUAL, exact), each(measure_shaken, once), strict=True))
+        yield from _results(log, plan.reading, found, exact, repeated, chaos)
 
 
 def measure(task: UtilityTask, rng: "np.random.Generator") -> dict[str, dict[str, float]]:
     """Augment the jobs and simulate the schedulers; return the metrics of each schedule."""
+    return _measured(task, jobs_of(task), rng)
+
+
+def measure_shaken(
+    task: UtilityTask, rng: "np.random.Generator"
+) -> list[dict[str, dict[str, float]]]:
+    """Return the metrics of the schedules of each shaken copy of the jobs."""
+    return [_measured(task, jobs, rng) for jobs in shaken(jobs_of(task), rng)]
+
+
+def jobs_of(task: UtilityTask) -> "Trace":
+    """Return the jobs, with the arrivals of the setting."""
+    jobs = lines_of(task.log.read(), task.reading["jobs"])
+    if task.setting.arrivals == 1:
+        return jobs
+    return jobs.with_columns(submit=(jobs.column("submit") * task.setting.arrivals).round())
+
+
+def _measured(
+    task: UtilityTask, jobs: "Trace", rng: "np.random.Generator"
+) -> dict[str, dict[str, float]]:
     import workloadkit as wk
 
     setting, reading = task.setting, task.reading
-    jobs = lines_of(task.log.read(), reading["jobs"])
-    if setting.arrivals != 1:
-        jobs = jobs.with_columns(submit=(jobs.column("submit") * setting.arrivals).round())
     augmented = wk.add_utility(
         jobs,
         priority={q: q if q in QUEUES else QUEUES[-1] for q in range(-1, N_QUEUES)},
@@ -300,14 +325,13 @@ def lines_of(trace: "Trace", which: str = "ran") -> "Trace":
     )
 
 
-def _draw_seed(run: int, rng: "np.random.Generator") -> int:
-    from workloadkit.provenance import seed_of
-
-    return seed_of(rng)
-
-
 def _results(
-    log: Log, reading: Reading, found: Found, exact: UtilitySetting, trials: Sequence[float]
+    log: Log,
+    reading: Reading,
+    found: Found,
+    exact: UtilitySetting,
+    trials: Sequence[float],
+    chaos: Mapping[UtilitySetting, Sequence[Mapping[str, Mapping[str, float]]]],
 ) -> Iterator[Result]:
     here = Path(__file__)
     rows = read_table(here.with_name("lee_schedulers.csv"))
@@ -322,7 +346,7 @@ def _results(
     yield Result(log, work, ran["utilization"] * ran["makespan"])
     yield from _gains(log, found, exact, table)
     for setting in (USUAL, exact):
-        yield from _levels(log, found, setting, table)
+        yield from _levels(log, found, setting, table, chaos[setting])
     yield from _by_accuracy(log, found, exact, table)
     yield from _by_decay(log, found, claims)
     yield from _by_load(log, found)
@@ -361,13 +385,18 @@ def _levels(
     found: Found,
     setting: UtilitySetting,
     table: Mapping[tuple[str, str], Mapping[str, str]],
+    chaos: Sequence[Mapping[str, Mapping[str, float]]],
 ) -> Iterator[Result]:
     """Compare columns of the tables with ours."""
     for name in SCHEDULERS:
         for column, metric in (LEVELS | EARNED).items():
             words = f"{column}, {WORDS[name]}, {setting.estimates} estimates"
             place, figure = _TABLES[setting.estimates], table[setting.estimates, name][column]
-            yield _result(log, _figure(words, place, figure), _values(found, setting, name, metric))
+            claim = _figure(words, place, figure)
+            if name in SETTLED and column in LEVELS:
+                yield Result(log, claim, *chaos_interval([run[name][metric] for run in chaos]))
+            else:
+                yield _result(log, claim, _values(found, setting, name, metric))
 
 
 def _by_accuracy(

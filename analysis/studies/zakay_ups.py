@@ -15,9 +15,15 @@ Skipped sessions are repeated a week later, as in this chapter; the chapter on f
 rule. UPS "is based on EASY", and differs from it only in orders: so both backfill by the same rule,
 that of the reading. Jobs larger than the machine, jobs that never ran and jobs of unknown users are
 dropped.
+
+The chapter begins with an example without figures: first come, first served makes all users wait
+long, and last in, first out may serve the users who are still active. Both are simulated without
+backfilling in three small logs, with ten runs. The source also supposes that waits get longer where
+inactive users are delayed; so the mean waits of jobs are compared as well.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +40,7 @@ from workloadkit.analysis.reproduction import (
     StudyInput,
     above,
     between,
+    percent_more,
     sizes_of_parts,
 )
 from workloadkit.analysis.reproduction.runs import (
@@ -69,6 +76,10 @@ AXES = (SPARE, OVERRUN, SESSION_END, SKIPPED.preferring("reinsert"), TEMPORARY, 
 WEIGHTS = (0.0, 0.5, 1.0)
 ORDERS = ("load", "recency")
 
+#: The example of LIFO and FCFS: schedulers without backfilling, logs, and number of runs.
+FCFS, LIFO = "fcfs", "order:score=-submit,backfill=none"
+EXAMPLE_LOGS, EXAMPLE_RUNS = ("LANL-CM5", "KTH-SP2", "SDSC-SP2"), 10
+
 #: Largest change that is not noticeable. [%]
 NOTICEABLE = 1.0
 
@@ -83,7 +94,13 @@ def throughput_of(schedule: "Schedule", period: tuple[float, float]) -> float:
     return float((schedule.end <= end).sum()) / ((end - begin) / 3600)
 
 
+def mean_wait_of(schedule: "Schedule", period: tuple[float, float]) -> float:
+    """Return the mean wait of the jobs. [s]."""
+    return float(schedule.metrics["mean_wait"])
+
+
 THROUGHPUT: Mapping[str, Measure] = {"throughput": throughput_of}
+THROUGHPUT_AND_WAIT: Mapping[str, Measure] = {**THROUGHPUT, "mean wait": mean_wait_of}
 
 
 class UpsPart(NamedTuple):
@@ -120,9 +137,32 @@ def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
         yield from _without_feedback(log, others[log]["throughput"])
         yield from _with_feedback(log, throughput)
     yield from _logs_apart({log.name: throughput for log, throughput in throughputs.items()})
+    here, missing = ([log for log in logs if log.name in EXAMPLE_LOGS]
+                     for logs in (plan.logs, plan.missing))  # fmt: skip
+    example = replace(plan, logs=here, missing=missing, runs=min(plan.runs, EXAMPLE_RUNS))
+    schedulers = (EASY, *(ups(WEIGHTS[-1], by) for by in ORDERS), FCFS, LIFO)
+    measured = _measure_all(example, each, FLUID, schedulers, THROUGHPUT_AND_WAIT)
+    for log, of_log in measured.items():
+        yield from _example(log, of_log)
 
 
-def measure_reacting(plan: StudyInput, each: Each) -> "dict[Log, pd.DataFrame]":
+def _example(log: Log, found: "pd.DataFrame") -> Iterator[Result]:
+    """Section V: last in, first out against first come, first served; and waits under UPS."""
+    for what, name, other in (
+        ("throughput", LIFO, FCFS),
+        ("mean wait", LIFO, FCFS),
+        *(("mean wait", ups(WEIGHTS[-1], by), EASY) for by in ORDERS),
+    ):
+        values, others = found[what, name], found[what, other]
+        words = f"{'LIFO' if name == LIFO else name}: {what} less {other.upper()}'s (%)"
+        note = "" if found.empty else f"{other} {others.mean():.4g}, {name} {values.mean():.4g}"
+        claim = above(words, 0.0, "section V", "ours")
+        yield Result(log, claim, *percent_more(values, others), note)
+
+
+def measure_reacting(
+    plan: StudyInput, each: Each, fairness: Mapping[str, Measure] = FAIRNESS_MEASURES
+) -> "dict[Log, pd.DataFrame]":
     """Measure throughput and fairness under all schedulers, if users react.
 
     The study that compares CREASY with UPS has the same tasks, so that a command that runs both
@@ -134,7 +174,7 @@ def measure_reacting(plan: StudyInput, each: Each) -> "dict[Log, pd.DataFrame]":
         One row per run, one column per measure and scheduler; no rows for a missing log.
     """
     schedulers = (EASY, CREASY, *(ups(weight, by) for by in ORDERS for weight in WEIGHTS))
-    return _measure_all(plan, each, FLUID, schedulers, {**THROUGHPUT, **FAIRNESS_MEASURES})
+    return _measure_all(plan, each, FLUID, schedulers, {**THROUGHPUT, **fairness})
 
 
 def _measure_all(
@@ -146,8 +186,9 @@ def _measure_all(
 ) -> "dict[Log, pd.DataFrame]":
     import pandas as pd
 
+    reading = {axis.name: plan.reading[axis.name] for axis in AXES}
     parts = [
-        UpsPart(log, users, schedulers, size, dict(plan.reading), measures)
+        UpsPart(log, users, schedulers, size, reading, measures)
         for log in plan.logs
         for size in sizes_of_parts(plan.runs, PART)
     ]
@@ -176,7 +217,7 @@ def measure(part: UpsPart, rng: "np.random.Generator") -> "pd.DataFrame":
         for name in part.schedulers:
             schedule = wk.simulate(
                 trace,
-                backfilling(name, part.reading),
+                name if name in (FCFS, LIFO) else backfilling(name, part.reading),
                 users,
                 population=ready,
                 overrun=part.reading["overrun"],

@@ -13,8 +13,8 @@ from workloadkit.analysis.studies.lawson import WeeklyRatios
 
 
 def test_a_ratio_is_the_same_within_half_of_it():
-    assert lawson._near("R", 6.0, "Table 3").agrees == (3.0, 9.0)
-    assert lawson._near("R", -0.1, "Table 3").agrees == pytest.approx((-0.35, 0.15))
+    assert lawson._near(2.5, 1, 6.0).agrees == (3.0, 9.0)
+    assert lawson._near(2.5, 1, -0.1).agrees == pytest.approx((-0.35, 0.15))
 
 
 def test_weeks_of_a_run():
@@ -31,6 +31,9 @@ def test_the_scheduler_begins_as_read():
     assert [x.candidates[0].partitions for x in begins] == [4, 1]
     assert all({y.partitions for y in x.candidates} == {1, 2, 3, 4} for x in begins)
     assert {(x.threshold, x.weeks, x.forecast) for x in begins} == {(5.0, 2, "replay")}
+    known = lawson.SchedulerRun(log, None, "user", 5.0, 2, "actual", 4, run_times="actual")
+    assert {x.run_times for x in begins} == {"estimated"}
+    assert (known.scheduler.forecast, known.scheduler.run_times) == ("actual", "actual")
 
 
 def test_the_published_tables_are_whole():
@@ -58,11 +61,20 @@ def test_the_study_on_a_small_log(tmp_path):
     assert len(missing) == 48
     assert {r.verdict for r in missing} == {"input missing"}
     ratios = [r for words, r in of_log.items() if words.startswith("R, ")]
-    assert all(math.isfinite(r.ours) and r.low is None for r in ratios)
+    assert all(math.isfinite(r.ours) for r in ratios)
+    # four queues and the chosen pair meet ten shaken logs, the other pairs the log as it is
+    once = [words for words, r in of_log.items() if "one run" in r.note]
+    assert once == [
+        words for words in of_log if words.startswith("R, T") and "T 100, L 2" not in words
+    ]
+    shaken = [r for r in ratios if "interval of chaos" in r.note]
+    assert len(shaken) == len(ratios) - 15
+    assert all(r.low <= r.ours <= r.high for r in shaken)
+    assert all(r.low is None for r in ratios if r not in shaken)
     counts = {words.removesuffix(", T 100, L 2"): r.ours for words, r in of_log.items()}
     assert counts["weeks"] >= 3
     to_each = [counts[f"changes to so many queues: {n}"] for n in (1, 2, 3, 4)]
-    assert sum(to_each) == counts["changes"]
+    assert sum(to_each) == pytest.approx(counts["changes"])
     more = "R, online simulation less four queues, users' estimates"
     assert of_log[more].claim.main
     four = counts["R, four queues, users' estimates"]

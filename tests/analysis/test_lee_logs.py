@@ -47,11 +47,14 @@ def test_the_study_on_the_sample(tmp_path):
     log = Made("SDSC-BLUE", "")
     found = [
         *lee_logs.STUDY.compare(
-            StudyInput([log], [], 1, {}), lambda f, xs: [f(x, None) for x in xs]
+            StudyInput([log], [], 1, {}), lambda f, xs: [f(x, np.random.default_rng(1)) for x in xs]
         )
     ]
     drawings = [item for item in found if isinstance(item, Drawing)]
     assert len(found) - len(drawings) == 9
+    shaken = [x for x in found if "interval of chaos" in getattr(x, "note", "")]
+    assert len(shaken) == 2  # those of EASY
+    assert all(result.low <= result.ours <= result.high for result in shaken)
     decays = drawings[0].data
     assert decays.iloc[0].tolist() == [1, 1, 1]
     assert decays.loc[0.5, "exponential"] < decays.loc[0.5, "linear"] < decays.loc[0.5, "step"]

@@ -45,6 +45,8 @@ def judged(times, *, of_log, stranded_=0.0, changed=30.0, missing=()):
     def each(function, parts):
         if function is shapes_of_log:
             return [of_log for _ in parts]
+        if function is machine_shape.shaken_waits:
+            return [{x: [of] for (what, x), of in of_log.items() if what == WAIT} for _ in parts]
         noise = np.linspace(-0.01, 0.01, 5)
         columns = {}
         for name in site.shapes:

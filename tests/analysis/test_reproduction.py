@@ -34,6 +34,7 @@ from workloadkit.analysis.reproduction import (
     printed,
 )
 from workloadkit.analysis.reproduction.findings import scorecard, shown
+from workloadkit.analysis.reproduction.runs import of_one_run, of_shakes
 from workloadkit.analysis.reproduction.study import NUMBERS
 from workloadkit.cli import app
 
@@ -871,3 +872,26 @@ def test_the_command_takes_a_departure_for_an_error_on_request(folder, tmp_path,
     done = CliRunner().invoke(app, [*words, "--seed", "5", "--strict"])
     assert done.exit_code == 1
     assert "A-1.swf.gz, line 1" in done.stderr
+
+
+def test_results_of_shaken_logs_are_means_with_intervals_and_others_are_marked():
+    small, large = Log("A", "A-1", Path("A-1.swf")), Log("B", "B-1", Path("B-1.swf"))
+    claim = reproduction.above("gain", 0, "section 1")
+
+    def results_of(run):
+        yield Result(small, claim, [1.0, 2.0, 6.0][run], note=f"run {run}")
+        yield Result(large, claim, 5.0, note="large")
+        yield Result(ALL_LOGS, claim, [6.0, 7.0, 11.0][run], note="sum")
+        yield Result(Log("C", "C-1"), claim, math.nan)
+
+    ours, once, both, missing = of_shakes(results_of, {small: 3, large: 1})
+    half = 4.302653 * 7**0.5 / 3**0.5  # Student's t with 2 degrees of freedom, variance 7
+    assert (ours.ours, ours.low, ours.high) == pytest.approx((3, 3 - half, 3 + half))
+    assert ours.note == "in one of the runs: run 0; interval of chaos, not of sampling"
+    assert (once.ours, once.low, once.note) == (5, None, "large; one run")
+    assert (both.ours, both.low, both.high) == pytest.approx((8, 8 - half, 8 + half))
+    assert both.note == "sum; interval of chaos, not of sampling, of B one run"
+    assert missing.verdict == "input missing"
+    assert missing.note == ""
+    (marked,) = of_one_run([Result(small, claim, 2.0)])
+    assert (marked.ours, marked.low, marked.note) == (2, None, "one run")

@@ -8,7 +8,15 @@ import pytest
 
 import workloadkit as wk
 from tests.data import DATA, needs_traces
-from workloadkit.analysis.reproduction import Log, Result, StudyInput, choose, find_logs, run_study
+from workloadkit.analysis.reproduction import (
+    Log,
+    Result,
+    RunsOfLog,
+    StudyInput,
+    choose,
+    find_logs,
+    run_study,
+)
 from workloadkit.analysis.studies import load_study, tsafrir
 from workloadkit.analysis.studies.tsafrir import (
     ACCURACY,
@@ -29,7 +37,7 @@ def judged(factors, *, killed=0.0, slower=-5.0):
 
     def each(function, parts):
         if function is tsafrir.conservative:
-            return [slower for _ in parts]
+            return [[slower] for _ in parts]
         noise = np.linspace(-0.01, 0.01, len(parts))
         return [
             pd.DataFrame(
@@ -96,14 +104,19 @@ def test_the_study_on_a_small_log(tmp_path):
     (drawing,) = findings.drawings
     ax = drawing.plot(drawing.data)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(SCHEDULERS)[1:]
+    words = "mean bounded slowdown, predictions over requests, conservative (%)"
+    assert found[words].low < found[words].ours < found[words].high
+    part = RunsOfLog(logs[0], 1, dict(choose(STUDY.axes)))
+    changes = tsafrir.conservative(part, np.random.default_rng(3))
+    assert len(changes) == 10
+    jobs = wk.shake(logs[0].read(), by=30, rng=np.random.default_rng(3).spawn(10)[4])
     requested, predicted = (
         wk.simulate(
-            logs[0].read(), "conservative", overrun="kill", oversize="drop", predictor=predictor
+            jobs, "conservative", overrun="kill", oversize="drop", predictor=predictor
         ).metrics["mean_bounded_slowdown"]
         for predictor in ("requested", "last-two,correct=increments")
     )
-    words = "mean bounded slowdown, predictions over requests, conservative (%)"
-    assert found[words].ours == pytest.approx(100 * (predicted / requested - 1))
+    assert changes[4] == pytest.approx(100 * (predicted / requested - 1))
     other = run_study(STUDY, logs, runs=2, reading={"correct": "requested"}, rng=1)
     words = "mean bounded slowdown, EASY++ over EASY (%)"
     same = "mean bounded slowdown, SJBF over EASY (%)"

@@ -1,5 +1,6 @@
 """The studies of UPS: what they claim, on synthetic runs; and what they measure."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,73 @@ def test_creasy_is_compared_with_easy_and_ups_with_creasy():
     assert ours[f"{ups(1, 'recency')}: {ends}"].verdict == "contradicted"
 
 
+def test_lifo_is_compared_with_fcfs_and_waits_under_ups_with_those_under_easy():
+    here, missing = (Log(name, name, Path("x.swf")) for name in ("KTH-SP2", "SDSC-SP2"))
+    gains = {zakay_ups.LIFO: 10.0, ups(1, "load"): -4.0}
+    missing = replace(missing, path=None)
+    plan = StudyInput([here, *LOGS], [missing], 20, choose(zakay_ups.STUDY.axes))
+    each = throughputs(lambda part, name: gains.get(name, 0.0))
+    results = [r for r in zakay_ups.compare(plan, each) if r.claim.place == "section V"]
+    found = {(r.log.name, r.claim.quantity): r for r in results}
+    assert len(found) == 2 * 4
+    for what in ("throughput", "mean wait"):
+        more = found["KTH-SP2", f"LIFO: {what} less FCFS's (%)"]
+        assert more.ours == pytest.approx(10, abs=0.1)
+        assert more.low < more.ours < more.high
+        assert (more.claim.kind, more.verdict) == ("ours", "reproduced")
+        assert found["SDSC-SP2", f"LIFO: {what} less FCFS's (%)"].verdict == "input missing"
+    assert (
+        found["KTH-SP2", f"{ups(1, 'load')}: mean wait less EASY's (%)"].verdict == "contradicted"
+    )
+
+
+def test_the_example_serves_the_last_or_the_first():
+    columns = {"submit": [0, 1, 2], "run": [10, 10, 10], "procs": [1, 1, 1]}
+    trace = wk.Trace.from_columns(columns)
+    starts = [
+        wk.simulate(trace, x, procs=1).start.tolist() for x in (zakay_ups.FCFS, zakay_ups.LIFO)
+    ]
+    assert starts == [[0, 10, 20], [0, 20, 10]]
+    wide = wk.Trace.from_columns(columns | {"procs": [1, 1, 2]})  # the last blocks the queue
+    assert wk.simulate(wide, zakay_ups.LIFO, procs=2).start.tolist() == [0, 1, 11]
+    wider = wk.Trace.from_columns(columns | {"procs": [2, 1, 2]})
+    assert wk.simulate(wider, zakay_ups.LIFO, procs=2).start.tolist() == [0, 20, 10]
+
+
+def test_measures_of_uniformity_by_hand():
+    """User 1 has slowdowns of 1 and 3, user 2 one of 4 in the second week; works of 20 and 30."""
+    week = 604_800
+    columns = {"submit": [0, 0, 0, week], "run": [10, 10, 20, 10], "procs": [1, 1, 1, 3]}
+    waits = {"wait": [0, 20, 0, 30], "user": [1, 1, 3, 2]}
+    schedule = wk.simulate(wk.Trace.from_columns(columns | waits), "recorded", procs=9)
+    means, medians, n = [2, 4, 1], [2, 4, 1], 3
+    gini = sum(abs(a - b) for a in means for b in means) / (2 * n * sum(means))
+    expected = {
+        "gini": gini,
+        "largest": 4 / 7,
+        "spread": np.quantile(means, 0.75) - np.quantile(means, 0.25),
+        "worst": np.quantile(means, 0.9),
+        "median": sum(abs(a - b) for a in medians for b in medians) / (2 * n * sum(medians)),
+        "work": sum(abs(a - b) for a in (20, 30, 20) for b in (20, 30, 20)) / (2 * n * 70),
+        "weeks": np.std([5 / 3, 4]) / np.mean([5 / 3, 4]),
+    }
+    found = {x: creasy_ups.Uniformity(x)(schedule, (0, 2 * week)) for x in expected}
+    assert found == pytest.approx(expected)
+    assert set(creasy_ups.UNIFORM.options) == {"jain", *expected}
+    in_first_week = creasy_ups.Uniformity("work")(schedule, (0, week))
+    assert in_first_week == pytest.approx(sum(abs(a - b) for a in (20, 0, 20) for b in (20, 0, 20))
+                                          / (2 * n * 40))  # fmt: skip
+
+
+def test_a_reading_has_another_measure_in_the_place_of_jain_s_index():
+    plan = StudyInput(LOGS, (), 20, choose(creasy_ups.STUDY.axes, ["uniform=work"]))
+    found = creasy_ups.compare(plan, throughputs(lambda part, name: 4 * (name == ups(1, "load"))))
+    main = [r for r in found if r.claim.main and r.log.name == "HPC2N"]
+    work, _, _ = (r for r in main if r.claim.place == "no source")
+    assert creasy_ups.UNIFORM.options["work"] in work.claim.quantity
+    assert work.verdict == "contradicted"  # a larger Gini coefficient is less uniform
+
+
 def test_more_is_fairer_or_less_is():
     gains = {"creasy": 1.5, ups(1, "load"): 4}
     found = judged(creasy_ups, lambda part, name: gains.get(name, 0.0))
@@ -144,11 +212,11 @@ def test_one_run_has_no_interval():
 
 
 def test_of_a_log_that_is_not_here_there_is_no_input():
-    missing = Log("KTH-SP2", "KTH-SP2-1996-2")
+    missing = Log("CTC-SP2", "CTC-SP2-1996-2.1-cln")
     for study in (zakay_ups, creasy_ups):
         found = judged(study, better_by_load, missing=[missing])
         there, away = (
-            {q: r for (log, q), r in found.items() if log == x} for x in ("HPC2N", "KTH-SP2")
+            {q: r for (log, q), r in found.items() if log == x} for x in ("HPC2N", "CTC-SP2")
         )
         assert list(there) == list(away)
         assert {(r.verdict, r.note) for r in away.values()} == {("input missing", "")}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workloadkit.analysis.reproduction import (
     ALL_LOGS,
+    Drawing,
     Each,
     Log,
     Result,
@@ -14,6 +15,7 @@ from workloadkit.analysis.reproduction import (
     between,
     computed,
 )
+from workloadkit.analysis.reproduction.runs import of_one_run
 from workloadkit.analysis.studies.metasystem.sending import (
     ALL_FRESH,
     ALL_HOME,
@@ -118,8 +120,12 @@ _SEPARATE, _CORRECTED, _OURS = "separate program", "separate program, corrected"
 _FORGETS = "the separate program forgets what it sent in the same second"
 
 
-def compare(plan: StudyInput, each: Each) -> Iterator[Result]:
-    """Compare the logs as they are with the separate program."""
+def compare(plan: StudyInput, each: Each) -> Iterator[Result | Drawing]:
+    """Compare the logs as they are with the separate program: one run, with the same input."""
+    yield from of_one_run(_compare(plan, each))
+
+
+def _compare(plan: StudyInput, each: Each) -> Iterator[Result]:
     four = _values(plan, each, four_logs, FOUR)
     for place, program in ((_SEPARATE, SEPARATE), (_CORRECTED, CORRECTED)):
         for (measure, name), published in program.items():
