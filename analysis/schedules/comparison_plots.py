@@ -283,8 +283,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
         raise ParameterError(f"the sweep has no metric {quoted(metric)}; known: {known}")
     ax = style.current_axes(ax)
     table = sweep.table.assign(saturated=sweep.table["saturated"] / sweep.table["runs"])
-    others = f"{metric}_others" if metric != _SATURATED else metric
-    shown = pd.concat([table[metric], table[others]])
+    shown = pd.concat([table[metric], table[_of_others(metric)]])
     logarithmic = metric != _SATURATED and _spreads(shown)
     ascending = table.sort_values("load", kind="stable")
     names = list(dict.fromkeys(sweep.table["scheduler"]))
@@ -292,27 +291,7 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
     has_bands = metric != _SATURATED and least > 1
     for name, line in zip(names, cycle(style.LINES), strict=False):
         rows = ascending[ascending["scheduler"] == name]
-        load = rows["load"].to_numpy(dtype=np.float64)
-        ends = [metric, metric] if metric == _SATURATED else [f"{metric}_low", f"{metric}_high"]
-        values = (
-            rows[[metric, *ends]]
-            .assign(others=rows[others].where(rows[_SATURATED] > 0))
-            .to_numpy(dtype=np.float64)
-        )
-        if is_time(metric):
-            values = values / 3600
-        mean, low, high, of_others = values.T
-        ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
-        if others != metric and np.isfinite(of_others).any():
-            ax.plot(
-                *(load, of_others, "o"),
-                markersize=3.5,
-                markerfacecolor="none",
-                color=line["color"],
-                label=f"{name}, runs that do not saturate",
-            )
-        if has_bands:
-            ax.fill_between(load, low, high, color=line["color"], **_BAND)
+        _draw_scheduler(ax, rows, metric, name, line, has_bands=has_bands)
     if has_bands:
         bands = f"95 % interval, {'' if least == most else f'{least:,} to '}{most:,} runs"
         ax.fill_between([], [], [], color=style.MUTED, label=bands, **_BAND)
@@ -338,6 +317,33 @@ def plot_sweep(sweep: SweepResults, metric: str | None = None, ax: "Axes | None"
             ax.set_ylim(-0.04, 1.04)
     style.legend_above(ax)
     return ax
+
+
+def _of_others(metric: str) -> str:
+    """Return the column of the mean of runs that do not saturate."""
+    return metric if metric == _SATURATED else f"{metric}_others"
+
+
+def _draw_scheduler(
+    ax: "Axes", rows: pd.DataFrame, metric: str, name: str, line: dict[str, Any], *, has_bands: bool
+) -> None:
+    """Draw the line of one scheduler, its band, and markers of the runs that do not saturate."""
+    load, others = rows["load"].to_numpy(dtype=np.float64), _of_others(metric)
+    ends = [metric, metric] if metric == _SATURATED else [f"{metric}_low", f"{metric}_high"]
+    columns = rows[[metric, *ends]].assign(others=rows[others].where(rows[_SATURATED] > 0))
+    values = columns.to_numpy(dtype=np.float64) / (3600 if is_time(metric) else 1)
+    mean, low, high, of_others = values.T
+    ax.plot(load, mean, marker="o", markersize=3.5, label=name, **line)
+    if others != metric and np.isfinite(of_others).any():
+        ax.plot(
+            *(load, of_others, "o"),
+            markersize=3.5,
+            markerfacecolor="none",
+            color=line["color"],
+            label=f"{name}, runs that do not saturate",
+        )
+    if has_bands:
+        ax.fill_between(load, low, high, color=line["color"], **_BAND)
 
 
 def _spreads(values: pd.Series) -> bool:

@@ -41,10 +41,10 @@ def anonymize(
 ) -> None:
     """Leave out names, ids and dates; keep the workload.
 
-    Jobs, users, groups, executables, queues and partitions are numbered from 1, in their order,
-    and the log begins years earlier, at the same hour of the same weekday. Sessions, loads and
-    schedules stay the same, also on the nodes of LOG.machine.json, which is written with other
-    names of nodes, partitions, features and pools.
+    Jobs, users, groups, executables, queues and partitions are numbered from 1, in the order of
+    their numbers, and the log begins years earlier, at the same hour of the same weekday. Sessions,
+    loads and schedules stay the same, also on the nodes of LOG.machine.json, which is written with
+    other names of nodes, partitions, features and pools.
     """
     import workloadkit as wk
 
