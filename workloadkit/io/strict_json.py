@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from math import isfinite, isinf
 from typing import Any, NoReturn
@@ -281,6 +280,8 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     FormatError
         If the file cannot be read, is not TOML, or has an integer that does not fit into 64 bit.
     """
+    import tomllib
+
     name = os.fspath(path)
     data = b""
     for chunk in text_chunks(path):

@@ -8,7 +8,6 @@ import io
 import os
 import platform
 import re
-import secrets
 import shutil
 import sys
 import zlib
@@ -36,7 +35,7 @@ def unfinished(target: Path) -> Path:
     >>> re.sub("[0-9a-f]+-[0-9]+-[0-9a-f]+", "...", unfinished(Path("logs/a.swf")).name)
     '.a.swf.....part'
     """
-    token = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
+    token = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return target.with_name(f".{target.name[:_LONGEST]}.{token}.part")
 
 
