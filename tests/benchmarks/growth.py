@@ -225,35 +225,31 @@ def exponent(sizes: list[int], costs: list[float]) -> float:
 def tables() -> dict[str, str]:
     """Return the tables of the pages, by name."""
     results = read_results()
-    rows = [
-        "| command | CPU time [s], 10⁴ | 10⁵ | 10⁶ | 10⁷ jobs | exponent "
-        "| memory [MB], 10⁴ | 10⁵ | 10⁶ | 10⁷ jobs | exponent |",
-        "|" + " --- |" * 11,
-    ]
-    short = [
-        "| what | CPU time, 10⁴ jobs | 10⁶ | 10⁷ | memory, 10⁴ jobs | 10⁶ | 10⁷ |",
-        "|" + " --- |" * 7,
-    ]
+    sizes = [n for n in SIZES if n in {x.n_jobs for x in results}]
+    powers = [f"10{'⁴⁵⁶⁷'[SIZES.index(n)]}" for n in sizes]
+    heads = [[f"{what}, {powers[0]}", *powers[1:], "exponent"] for what in LABELS]
+    rows = [_row(["command", *heads[0], *heads[1]]), "|" + " --- |" * (2 * len(sizes) + 3)]
+    heads = [[f"{what}, {powers[0]} jobs", *powers[1:]] for what in ("CPU time", "memory")]
+    short = [_row(["what", *heads[0], *heads[1]]), "|" + " --- |" * (2 * len(sizes) + 1)]
     for command in COMMANDS:
         known = [x for x in results if x.command == command]
         at = {x.n_jobs: x for x in known}
         cells = [f"`{command}`" if " (" not in command else command]
         for values in ([x.cpu for x in known], [x.memory for x in known]):
             found = dict(zip(at, values, strict=True))
-            cells += [f"{found[n]:.3g}" if n in found else "–" for n in SIZES]
+            cells += [_number(found[n]) if n in found else "–" for n in sizes]
             slope = exponent(list(at), values)
             cells.append("–" if math.isnan(slope) else f"{slope:.2f}")
-        rows.append(f"| {' | '.join(cells)} |")
+        rows.append(_row(cells))
         if command in FELT:
-            sizes = (SIZES[0], *SIZES[2:])
             cells = [FELT[command]]
             cells += [f"{at[n].cpu:.2g} s" if n in at else "–" for n in sizes]
             cells += [f"{at[n].memory / 1000:.2g} GB" if n in at else "–" for n in sizes]
-            short.append(f"| {' | '.join(cells)} |")
+            short.append(_row(cells))
     missing = [
-        f"- {n:,} jobs: {', '.join(names)}"
+        f"- {n:,} jobs: {', '.join(names) if len(names) < len(COMMANDS) else 'all commands'}"
         for n in SIZES
-        if (names := [f"`{c}`" for c in COMMANDS if (c, n) not in {x[:2] for x in results}])
+        if (names := [c for c in COMMANDS if (c, n) not in {x[:2] for x in results}])
     ]
     speed = (DOCS / "explanation" / "speed.md").read_text(encoding="utf-8")
     form = r"^\| (.*), the first run \| sample \| (.*) of CPU \| .*, (.*) \| ≤"
@@ -266,6 +262,14 @@ def tables() -> dict[str, str]:
         "first": "\n".join(first),
         "felt": "\n".join([*short, "", f"Measured on {at}."]),
     }
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def with_tables(page: str) -> str:
