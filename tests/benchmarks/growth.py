@@ -73,6 +73,9 @@ FELT = {
     "simulate --users fluid": "EASY with users who react",
 }
 
+#: Commands with a name in the figure.
+DRAWN = ("characterize", "convert (from Slurm)", "simulate", "simulate in chunks")
+
 LABELS = ("CPU time [s]", "peak memory [MB]")
 
 
@@ -297,18 +300,19 @@ def draw() -> None:
             for command in COMMANDS:
                 known = [x for x in results if x.command == command]
                 x, y = [x.n_jobs for x in known], [getattr(x, name) for x in known]
-                if command in FELT:
+                if command in DRAWN:
                     each.plot(x, y, marker="o", label=command)
                 else:
                     each.plot(x, y, color="0.8", zorder=0)
-            each.set_xscale("log")
-            each.set_yscale("log")
+            each.set(xscale="log", yscale="log")
+            for axis in (each.xaxis, each.yaxis):
+                axis.set_major_formatter("{x:,.10g}")
             each.set_xlabel("jobs")
             each.set_ylabel(what)
-        axes[0].legend()
+        axes[1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
         return axes[0]
 
-    analysis.save_figure(plot, FIGURE, title="Time and memory of each command", size=(9, 4))
+    analysis.save_figure(plot, FIGURE, title="Time and memory of each command", size=(11, 4))
 
 
 def main() -> None:
