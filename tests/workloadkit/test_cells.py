@@ -95,7 +95,7 @@ def test_days_of_all_months():
     assert (number == 86400 * np.arange(days.size) + 1).all()
 
 
-@given(lists(text("ab", max_size=17), min_size=1))
+@given(lists(text("ab", max_size=17) | text("aé", max_size=3), min_size=1))
 def test_distinct_texts(texts):
     expected = oracle.codes(texts)
     with compiled():

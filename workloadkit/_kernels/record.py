@@ -99,7 +99,7 @@ class Record(metaclass=_WithoutOthers):
     @property
     def address(self) -> int:
         """Where the memory begins, for native code."""
-        address: int = self.memory.__array_interface__["data"][0]
+        address: int = self.memory.ctypes.data
         return address
 
     def __eq__(self, other: object) -> bool:

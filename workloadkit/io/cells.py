@@ -21,6 +21,7 @@ from workloadkit._kernels.cells import (
 from workloadkit.io.lines import Lines, chars_of, eights_of, is_compiled
 
 _FEW_SLOTS = 1 << 12  # for distinct texts, at first
+_NEAR = 256  # bytes for each text, up to which all are decoded at once
 
 
 class Words(NamedTuple):
@@ -218,11 +219,13 @@ class Cells:
             return Words(np.zeros(self.n_records, np.int64), [function(*blank)])
         columns = [self._distinct(name) for name in there]
         codes, n_codes = columns[0].codes, len(columns[0].words)
-        for column in columns[1:]:
-            codes, n_codes = _paired(codes, n_codes, column)
-        first = np.zeros(n_codes, np.int64)
-        first[codes[::-1]] = np.arange(codes.size)[::-1]
-        parts = [[column.words[c] for c in column.codes[first].tolist()] for column in columns]
+        parts = [columns[0].words]
+        if len(columns) > 1:
+            for column in columns[1:]:
+                codes, n_codes = _paired(codes, n_codes, column)
+            first = np.zeros(n_codes, np.int64)
+            first[codes[::-1]] = np.arange(codes.size)[::-1]
+            parts = [[column.words[c] for c in column.codes[first].tolist()] for column in columns]
         given = dict(zip(there, parts, strict=True))
         arguments = (given.get(name, [""] * n_codes) for name in names)
         return Words(self._ordered(codes), [*map(function, *arguments)])
@@ -318,8 +321,18 @@ class Cells:
             slots = np.full(n_slots, -1, np.int32)
             n_words = number_texts(eights_of(self.data), begin, end, slots, codes, first)
             n_slots *= 16
-        places = zip(begin[first[:n_words]].tolist(), end[first[:n_words]].tolist(), strict=True)
-        return Words(codes, [_decoded_text(self.data[at:last]) for at, last in places])
+        first = first[:n_words]
+        return Words(codes, self._decoded(begin[first], np.maximum(begin[first], end[first])))
+
+    def _decoded(self, begin: NDArray[np.int32], end: NDArray[np.int32]) -> list[str]:
+        """Return some texts; at once if they are ASCII and near each other."""
+        low, high = int(begin.min()), int(end.max())
+        near = self.data[low:high] if high - low <= _NEAR * begin.size else b"\x80"
+        places = zip((begin - low).tolist(), (end - low).tolist(), strict=True)
+        if near.isascii():
+            text = near.decode()
+            return [text[at:last] for at, last in places]
+        return [_decoded_text(self.data[low + at : low + last]) for at, last in places]
 
     def _coded(self, begin: NDArray[np.int32], end: NDArray[np.int32]) -> Words:
         """Return the distinct texts of fields."""

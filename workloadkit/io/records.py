@@ -272,13 +272,14 @@ class Records:
         if field.kind != "word":
             return given.column(_DTYPES[field.kind])
         known = self._words[field.name]
-        if all(word in known for word in given.words):
-            return np.array([known[word] for word in given.words], np.int32)[given.codes]
+        codes = [*map(known.get, given.words)]
+        if None not in codes:
+            return np.array(codes, np.int32)[given.codes]
         first = np.full(len(given.words), given.codes.size)
         first[given.codes[::-1]] = np.arange(given.codes.size)[::-1]
         code_of = np.zeros(first.size, np.int32)
-        for word in np.argsort(first)[: np.count_nonzero(first < given.codes.size)].tolist():
-            code_of[word] = known[given.words[word]]
+        order = np.argsort(first)[: np.count_nonzero(first < given.codes.size)]
+        code_of[order] = [known[given.words[word]] for word in order.tolist()]
         return code_of[given.codes]
 
 

@@ -143,10 +143,12 @@ def _ids(cells: Cells) -> dict[str, Any]:
     rows = np.flatnonzero(~np.isnan(tasks))
     if not rows.size:
         return {"id": numbers}
-    ids, arrays = numbers.copy(), np.full(numbers.size, "", object)
-    arrays[rows] = numbers[rows]
-    ids[rows] = [f"{ids[i]}.{tasks[i]:.0f}" for i in rows.tolist()]
-    return {"id": ids, "array_job": arrays, "array_task": tasks}
+    arrays = cells.only("job_number").take(rows).words("job_number")
+    codes = np.zeros(numbers.size, np.int64)
+    codes[rows] = arrays.codes + 1
+    of_tasks = zip(numbers[rows].tolist(), tasks[rows].tolist(), strict=True)
+    numbers[rows] = [f"{number}.{task:.0f}" for number, task in of_tasks]
+    return {"id": numbers, "array_job": Words(codes, ["", *arrays.words]), "array_task": tasks}
 
 
 def used(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

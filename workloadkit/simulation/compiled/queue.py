@@ -288,18 +288,12 @@ def insert_end_in_order(ends, jobs, count, end, job):
 @bare
 def remove_end(ends, values, count, end, value):
     """Remove one entry (`end`, `value`) from the first `count` entries, which hold it."""
-    low, high = 0, count - 1  # looking for the last entry whose end is not below `end`
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if ends[middle] >= end:
-            low = middle
-        else:
-            high = middle - 1
-    while values[low] != value:
-        low -= 1
-    for place in range(low, count - 1):
-        ends[place] = ends[place + 1]
-        values[place] = values[place + 1]
+    place = count - 1
+    moved_end, moved = ends[place], values[place]
+    while moved != value or moved_end != end:
+        place -= 1
+        ends[place], moved_end = moved_end, ends[place]
+        values[place], moved = moved, values[place]
 
 
 def move(values, low, high, by):

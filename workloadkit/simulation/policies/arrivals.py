@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from workloadkit._kernels.compile import inline
 from workloadkit._kernels.record import Record
-from workloadkit.simulation.machine.ledger import changes_ahead, fits, is_full, release_all
+from workloadkit.simulation.machine.ledger import (
+    FREE,
+    changes_ahead,
+    fits,
+    is_full,
+    release_all,
+    room,
+)
 
 
 class _At(Record):
@@ -106,10 +113,11 @@ def some_fit(state, new, now):
 @inline
 def any_fits(state, what, now):
     """Whether any job of the list fits."""
-    queue = state.policy.queue
+    queue, procs, most = state.policy.queue, state.jobs.procs, room(state, FREE, 0)
     if not is_full(state, 0, now):
         for place in range(queue.at.count):
-            if fits(state, queue.waiting[place], now):
+            job = queue.waiting[place]
+            if procs[job] <= most and fits(state, job, now):
                 return True
     return False
 

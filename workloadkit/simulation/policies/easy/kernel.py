@@ -38,6 +38,7 @@ from workloadkit.simulation.machine.ledger import (
     places_matter,
     release_all,
     reserve,
+    room,
     some_overdue,
     start_job,
 )
@@ -251,11 +252,12 @@ def _look_at_all(state, new, now):
     if line.backfills and first < last and not is_full(state, 0, now):
         if last - first > line.long_queue:
             at.patience -= last - first
-        kept = first
+        kept, procs, most = first, state.jobs.procs, room(state, FREE, 0)
         for place in range(first, last):
             job = waiting[place]
-            if job != head and _overtakes(state, job, head, now):
+            if procs[job] <= most and job != head and _overtakes(state, job, head, now):
                 start_job(state, job, now)
+                most = room(state, FREE, 0)
             else:
                 waiting[kept] = job
                 kept += 1
