@@ -12,7 +12,6 @@ from workloadkit.cli import configuration
 from workloadkit.cli.commands import CHOICE, RARE
 from workloadkit.cli.output import detail, note, progress, write_message
 from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
-from workloadkit.memory import at_most
 from workloadkit.parameters import read_size
 
 if TYPE_CHECKING:
@@ -116,6 +115,7 @@ def reading(
     """Choose jobs of each log that is read within the context; limit the memory that they take."""
     global _chosen  # as the verbosity, a property of the command that runs
     _chosen = _Chosen(where, since, until)
+    from workloadkit.memory import at_most  # it loads numpy, which completion does not need
 
     try:
         with at_most(max_memory):
