@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: The compared sections: module of each in `analysis`; tables with rows that are measures, too.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "load": ("load.over_time", ()),
+    "load": ("load.summary", ()),
     "cycles": ("load.cycles", ("days",)),
     "marginals": ("distributions.marginals", ()),
     "fits": ("fits.summary", ("distances",)),

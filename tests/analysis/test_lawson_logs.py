@@ -53,7 +53,8 @@ def test_numbers_of_queues_week_by_week():
     weeks = {2: [1.0, 2.0, -1.0, 0.0], 3: [0.5, 2.0, 1.0, 0.0], 4: [3.0, 0.0, -2.0, 0.0],
              8: [0.0, 0.0, 0.0, 0.0]}  # fmt: skip
     found = QueueRatios(weeks, [2.0, 2.0, 1.0, -1.0], 0.25, 0.5, -60.0)
-    rows = {r.claim.quantity: r for r in lawson_queues._of_log(Log("KTH", "", None), found)}
+    kth = Log("KTH", "", None)
+    rows = {r.claim.quantity: r for r in lawson_queues._of_log(kth, found, gains=True)}
     words = "share of weeks in which the number of queues that is best most often is the best"
     assert (rows[words].ours, rows[words].note) == (0.75, "3 queues")
     assert rows["share of weeks in which two queues are better than three"].ours == 0.25

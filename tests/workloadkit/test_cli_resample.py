@@ -516,7 +516,7 @@ def test_outputs_that_cannot_be_written_are_exit_1(run, log, tmp_path):
     code, _, err = run(log, "-o", log)
     assert code == 2
     assert "is the input" in err
-    assert "Is a directory" in run(log, "-o", tmp_path)[2]
+    assert "cannot be written: it is a folder" in run(log, "-o", tmp_path)[2]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")

@@ -262,7 +262,7 @@ def test_jobs_larger_than_the_machine_are_exit_1_unless_dropped(run, log):
 def test_a_warm_up_that_leaves_nothing_is_exit_1_and_writes_nothing(run, log):
     code, out, err = run(log, "--warmup", "1w", "-o", log.parent / "out.swf")
     assert (code, out) == (1, "")
-    assert err.startswith("error: a warm-up of 604800 s and a cool-down of 0 s leave no job")
+    assert err.startswith("error: a warm-up of 7 d and a cool-down of 0 d leave no job")
     assert others(log) == []
 
 

@@ -205,7 +205,7 @@ def test_commands_count_in_a_unit(tmp_path, capsys):
     shown = capsys.readouterr()
     assert "a.swf under fcfs, 16 GPUs" in shown.out
     assert "held by 2 of 3 jobs. Left out: 1 that holds none." in shown.err
-    assert "GPU hours" in shown.out
+    assert "GPU-hours" in shown.out
     assert wk.read_swf(out).column("procs").tolist() == [4, 8]
     assert run_command("check", path, out) == 0
     assert run_command("simulate", path, "--unit", "gpu") == 2

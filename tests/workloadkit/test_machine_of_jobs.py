@@ -216,7 +216,7 @@ def test_convert_writes_the_machine_of_the_jobs_or_of_slurm_conf(run, tmp_path):
     code, _, err = run(
         "convert", tmp_path / "jobs.txt", "-o", log, "--slurm-conf", conf, "--anonymize"
     )
-    assert code == 2 and "not with --anonymize" in err
+    assert code == 2 and "leave out --anonymize, and then use workloadkit anonymize" in err
 
 
 @pytest.mark.parametrize(
