@@ -232,10 +232,6 @@ def open_log(path: str | os.PathLike[str]) -> OpenLog:
     ParameterError
         If the log is in another format.
 
-    See Also
-    --------
-    in_parts : the same of a log that was read, of any format.
-
     Examples
     --------
     >>> import tempfile, workloadkit as wk
