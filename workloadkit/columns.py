@@ -1,6 +1,6 @@
 """Tables as columns, of which a DataFrame is made when it is used: pandas loads slowly."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,10 @@ class Columns(dict[str, NDArray]):
     def rows(self, which: Any) -> "Columns":
         """Return some rows."""
         return Columns({name: column[which] for name, column in self.items()})
+
+    def parts(self, size: int) -> Iterator["Columns"]:
+        """Yield consecutive rows, at most `size` at a time."""
+        return (self.rows(slice(first, first + size)) for first in range(0, len(self), size))
 
     @classmethod
     def joined(cls, parts: Sequence["Columns"]) -> "Columns":

@@ -11,7 +11,7 @@ _GOAL = 2  # [s]
 
 
 def rows() -> Iterator[Row]:
-    """Flurries, quiet ends, dead periods and changes, besides the reading."""
+    """Flurries, quiet ends, dead periods and changes, without the reading."""
     for log, n_jobs in _LOGS.items():
         path = DATA / "traces" / f"{log}.swf.gz"
         if not path.exists():

@@ -1,4 +1,4 @@
-"""How well and how fast Hurst parameters are estimated, beside other packages."""
+"""How well and how fast Hurst parameters are estimated, next to other packages."""
 
 import importlib
 from collections.abc import Callable, Iterator

@@ -41,7 +41,7 @@ def anywhere(size: int) -> dict[str, np.ndarray]:
 
 
 def formulas() -> Iterator[Row]:
-    """Closed and mixed, beside scipy's incomplete gamma function of the same arguments."""
+    """Closed and mixed, next to scipy's incomplete gamma function of the same arguments."""
     from scipy.special import gammaincc
 
     points = anywhere(POINTS)
@@ -65,7 +65,7 @@ def formulas() -> Iterator[Row]:
 
 
 def several_servers() -> Row:
-    """A hundred thousand users of four servers, beside the sum of all their states."""
+    """A hundred thousand users of four servers, next to the sum of all their states."""
     Z = MANY_USERS / SERVERS
     closed(10, 1, 1, SERVERS)  # compiles
     (time, result), (peer, X) = in_turn(
@@ -101,7 +101,7 @@ def recursion() -> Row:
 
 
 def chains() -> Iterator[Row]:
-    """The chain of the re-open model, beside scipy's sparse elimination of the same generator."""
+    """The chain of the re-open model, next to scipy's sparse elimination of the same generator."""
     for name, p in (("e^-r", exponential(1)), ("0.8/(0.5r+1)", hyperbolic(0.8, 0.5))):
         (time, result), (peer, X) = in_turn(
             ROUNDS, lambda p=p: reopen(LOAD, p, THINK, 1), lambda p=p: eliminated(p)

@@ -11,7 +11,7 @@ _GOAL = 1.5  # [s]
 
 
 def rows() -> Iterator[Row]:
-    """All rules on a large log, besides its reading."""
+    """All rules on a large log, without its reading."""
     path = DATA / "traces" / f"{LOG}.swf.gz"
     wk.read_swf(path)  # compiles
     reading, trace = best_of(2, lambda: wk.read_swf(path))

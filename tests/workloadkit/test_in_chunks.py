@@ -3,6 +3,7 @@
 import errno
 import json
 import mmap
+import os
 import shutil
 import subprocess
 import sys
@@ -339,9 +340,13 @@ def test_the_command(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("chosen", [(), ("--where", "user>1")])
-def test_any_log_is_simulated_in_chunks(chosen, tmp_path, monkeypatch, capsys):
-    """SWF, also chosen jobs: the bytes and numbers of a simulation at once."""
-    wk.write_log(a_log(2), tmp_path / "log.swf.gz")
+@pytest.mark.parametrize("decimal", [0, 0.25])
+def test_any_log_is_simulated_in_chunks(chosen, decimal, tmp_path, monkeypatch, capsys):
+    """SWF, also chosen jobs and decimals: the bytes and numbers of a simulation at once."""
+    log = a_log(2)
+    run = log.column("run").copy()
+    run[-1] += decimal
+    wk.write_log(log.with_columns(run=run), tmp_path / "log.swf.gz")
     made = []
     for of_job in (512, 1 << 30):
         monkeypatch.setattr("workloadkit.cli.in_chunks._OF_JOB", of_job)
@@ -360,7 +365,7 @@ def test_any_log_is_simulated_in_chunks(chosen, tmp_path, monkeypatch, capsys):
 
 
 def texts_of_logs(tmp_path):
-    """Files of logs: as they come, unsorted with decimals, with bursts, further columns, chosen."""
+    """Files of logs: as they come, unsorted with decimals, with bursts, utilities, a side-car."""
     rng = np.random.default_rng(3)
     log = a_log(5)
     wk.write_log(log, tmp_path / "plain.wkt.parquet")
@@ -374,6 +379,9 @@ def texts_of_logs(tmp_path):
         f"1 -1 9 40 {rest.format(3)}",
     )
     (tmp_path / "bursts.swf").write_text("\n".join([*parts, f"2 7 5 60 {rest.format(1)} 0 9 50 1"]))
+    (tmp_path / "further.swf").write_text(f"1 0 5 60 {rest.format(1)} low\n" * 3)
+    for name in ("unsorted", "bursts", "further"):
+        wk.write_log(wk.read_log(tmp_path / f"{name}.swf"), tmp_path / f"{name}.wkt.parquet")
     return sorted(tmp_path.iterdir())
 
 
@@ -411,10 +419,12 @@ def test_columns_in_a_file_are_those_of_a_mapped_one():
 
 
 def test_a_full_disk_is_an_error(monkeypatch):
-    def full(**_):
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("workloadkit.memory.TemporaryFile", full)
+    if not hasattr(os, "posix_fallocate"):
+        pytest.skip("the system cannot reserve room")
+    monkeypatch.setattr(os, "posix_fallocate", full)
     with at_most(0), pytest.raises(WorkloadError, match=r"no room for columns of .* TMPDIR"):
         room_for({"submit": np.dtype(float)}, 10)
 

@@ -163,12 +163,7 @@ class LogInParts(OpenLog):
         return self.log.digest
 
     def trace(self, jobs: Columns) -> Trace:
-        """Return some of the jobs, with what describes the whole log.
-
-        Parameters
-        ----------
-        jobs : Columns
-        """
+        """Return some of the jobs, with what describes the whole log and says its origin."""
         log = self.log
         origin = {name: getattr(log, name) for name in ("name", "digest", "made_from", "changes")}
         part = Trace(jobs, log.header, machine=log.machine, dropped=log.dropped, **origin)
@@ -177,19 +172,11 @@ class LogInParts(OpenLog):
         return part
 
     def columns(self, size: int = CHUNK_JOBS, names: Collection[str] = NAMES) -> Iterator[Columns]:
-        """Yield the columns of consecutive jobs, in the order of the log.
-
-        Parameters
-        ----------
-        size : int, default 65536
-            The largest number of jobs.
-        names : collection of str
-            The fields; by default all.
-        """
+        """Yield the columns of consecutive jobs, as `OpenLog.columns` does."""
         check_count("size", size, least=1)
-        table = {name: np.asarray(self.log.table("jobs")[name]) for name in NAMES if name in names}
-        for first in range(0, self.n_jobs, size):
-            yield Columns({name: column[first : first + size] for name, column in table.items()})
+        table = self.log.table("jobs")
+        jobs = Columns({name: np.asarray(table[name]) for name in NAMES if name in names})
+        return jobs.parts(size)
 
 
 def in_parts(log: Trace) -> OpenLog:

@@ -161,9 +161,8 @@ def write_parts(
 def _parts(trace: Trace) -> Iterator[Trace]:
     """Yield consecutive jobs of a log."""
     table = trace.table("jobs")
-    for first in range(0, trace.n_jobs, _ROWS_AT_A_TIME):
-        part = slice(first, first + _ROWS_AT_A_TIME)
-        yield Trace(Columns({name: np.asarray(table[name])[part] for name in table}))
+    jobs = Columns({name: np.asarray(table[name]) for name in table})
+    return map(Trace, jobs.parts(_ROWS_AT_A_TIME))
 
 
 def _columns(trace: Trace) -> tuple[dict[str, Any], list[str]]:
