@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import partial
+from functools import partial, partialmethod
 from itertools import product
 
 import numpy as np
@@ -361,6 +361,17 @@ def test_any_log_is_simulated_in_chunks(chosen, decimal, tmp_path, monkeypatch, 
     assert found.items() <= numbers.items()
 
 
+def test_a_log_with_lists_is_not_simulated_in_chunks(tmp_path, monkeypatch, capsys):
+    texts_of_logs(tmp_path)
+    path = tmp_path / "bursts.swf"
+    assert run_command("simulate", path, "--procs", 8, "--queue", tmp_path / "queue.svg") == 0
+    monkeypatch.setattr("workloadkit.cli.in_chunks._OF_JOB", 1 << 50)
+    for file in (path, tmp_path / "bursts.wkt.parquet"):
+        capsys.readouterr()
+        assert run_command("simulate", file, "--procs", 8) == 1
+        assert f"{file.name} has bursts and utility; " in capsys.readouterr().err
+
+
 # Columns in files.
 
 
@@ -385,7 +396,9 @@ def texts_of_logs(tmp_path):
     return sorted(tmp_path.iterdir())
 
 
-def test_logs_with_columns_in_files_are_the_same(tmp_path):
+def test_logs_with_columns_in_files_are_the_same(tmp_path, monkeypatch):
+    several = partialmethod(OpenLog.columns, 7)  # so that a short log has chunks
+    monkeypatch.setattr(OpenLog, "columns", several)
     for path in texts_of_logs(tmp_path):
         found = []
         for most in (None, 0):
