@@ -71,9 +71,9 @@ def read_size(text: str) -> int:
     (4294967296, 512)
     """
     match = _SIZE.fullmatch(text.replace(" ", ""))
-    if match is None:
+    if match is None or (size := float(match[1]) * (1 << _POWERS[match[2].upper()])) == inf:
         raise ValueError(text)
-    return int(float(match[1]) * (1 << _POWERS[match[2].upper()]))
+    return int(size)
 
 
 def read_float(text: str | Real) -> float:

@@ -332,6 +332,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         assert why in capsys.readouterr().err
     for arguments, why in (
         ((path, "--max-memory", "9 apples"), "write 512M or 4G"),
+        ((path, "--max-memory", "9" * 400), "write 512M or 4G"),
         ((path, "--max-memory", "1M"), "take up to 512M"),
     ):
         for command in ("simulate", "validate"):
