@@ -184,7 +184,7 @@ def test_what_is_expected_is_reproduced():
         for measure in (WAIT, LOCAL)
     }
     assert sum(r.claim.main for r in found.values()) > 10
-    assert {r.claim.kind for r in found.values()} == {"printed", "direction", "ours"}
+    assert {r.claim.kind for r in found.values()} == {"computed", "direction", "ours"}
     payers = {r.note.split(":")[0] for key, r in found.items() if "at the site of the" in key[1]}
     assert payers == {of_site("KTH-SP2"), of_site("HPC2N")}
     for drawing in drawings:
