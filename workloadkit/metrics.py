@@ -1,5 +1,7 @@
 """Metrics of jobs and schedules, each defined once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -186,33 +188,48 @@ def promise_error(start: ArrayLike, promised: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(start, dtype=np.float64) - known
 
 
-def rank(n: int, percent: int) -> int:
-    """Rank, from 1, of a percentile among n values in ascending order.
+def ranks(n: int, percent: int) -> tuple[int, int]:
+    """Ranks, from 1, of the two values, of n in ascending order, with a percentile as their mean.
+
+    They are equal except for the median of an even number of values; see `percentile`.
 
     Examples
     --------
-    >>> rank(4, 25), rank(4, 26), rank(4, 100)
-    (1, 2, 4)
+    >>> ranks(4, 25), ranks(4, 26), ranks(4, 50), ranks(4, 100)
+    ((1, 1), (2, 2), (2, 3), (4, 4))
     """
-    return max(-(-n * percent // 100), 1)  # integers avoid the rounding of 0.98 n
+    lower = max(-(-n * percent // 100), 1)  # integers avoid the rounding of 0.98 n
+    return lower, n // 2 + 1 if percent == 50 and n else lower
 
 
 def percentile(values: ArrayLike, percent: int) -> float:
     """Smallest value that `percent` % of the values do not exceed; NaN without values.
 
     It is one of the values, as in "75 % of the jobs waited this long or less" (the inverse of the
-    distribution function).
+    distribution function). Only the 50th percentile is the median, as usually defined: of an even
+    number of values, the mean of the two in the middle.
 
     Examples
     --------
-    >>> [percentile([1, 2, 3, 9], p) for p in (25, 26, 75, 100)]
-    [1.0, 2.0, 3.0, 9.0]
+    >>> [percentile([1, 2, 3, 9], p) for p in (25, 26, 50, 75, 100)]
+    [1.0, 2.0, 2.5, 3.0, 9.0]
+    """
+    return percentiles(values, [percent])[0]
+
+
+def percentiles(values: ArrayLike, percents: Sequence[int]) -> list[float]:
+    """Several percentiles of values; see `percentile`.
+
+    Examples
+    --------
+    >>> percentiles([1, 2, 3, 9], [25, 50, 100])
+    [1.0, 2.5, 9.0]
     """
     values = np.asarray(values)
     if not values.size:
-        return np.nan
-    place = rank(values.size, percent) - 1
-    return float(np.partition(values, place)[place])
+        return [np.nan] * len(percents)
+    places = np.array([ranks(values.size, percent) for percent in percents]) - 1
+    return np.partition(values, places.ravel())[places].mean(axis=1).tolist()
 
 
 def percentile_from_best(values: ArrayLike, percent: int) -> float:

@@ -82,14 +82,14 @@ def describe(values: ArrayLike) -> dict[str, float]:
     -------
     dict
         `count` of the known values and their share, `known`; `mean`, `sd` (of a sample), `cv`
-        (sd over mean), `min`, percentiles `p1` to `p99` (interpolated), `max`. NaN is an undefined
-        value.
+        (sd over mean), `min`, percentiles `p1` to `p99` (`workloadkit.metrics.percentile`), `max`.
+        NaN is an undefined value.
 
     Examples
     --------
     >>> numbers = describe([1, 2, 3, float("nan")])
     >>> numbers["count"], numbers["known"], numbers["mean"], numbers["cv"], numbers["p75"]
-    (3, 0.75, 2.0, 0.5, 2.5)
+    (3, 0.75, 2.0, 0.5, 3.0)
     """
     values = np.asarray(values, dtype=np.float64)
     known = values[~np.isnan(values)]
@@ -103,7 +103,7 @@ def describe(values: ArrayLike) -> dict[str, float]:
     sd = float(known.std(ddof=1)) if known.size > 1 else np.nan
     result |= {"mean": mean, "sd": sd, "cv": sd / mean if mean else np.nan}
     result |= {"min": float(known.min()), "max": float(known.max())}
-    percentiles = np.percentile(np.sort(known), PERCENTILES).tolist()  # in half of the time
+    percentiles = metrics.percentiles(known, PERCENTILES)
     return result | {f"p{p}": x for p, x in zip(PERCENTILES, percentiles, strict=True)}
 
 

@@ -94,8 +94,8 @@ def waits_of(groups: JobGroups, wait: NDArray[np.float64]) -> dict[str, NDArray[
 
     def ranked(percent: int) -> NDArray[np.float64]:
         found = np.full(size, np.nan)
-        place = np.array([metrics.rank(k, percent) for k in n], dtype=np.int64) - 1
-        found[n > 0] = ordered[(first + place)[n > 0]]
+        place = np.array([metrics.ranks(k, percent) for k in n], dtype=np.int64).reshape(-1, 2) - 1
+        found[n > 0] = ordered[(first[:, None] + place)[n > 0]].mean(axis=1)
         return found
 
     return {

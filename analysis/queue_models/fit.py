@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workloadkit import metrics
 from workloadkit.analysis.queue_models.fit_result import (
     MODELS,
     WAITS,
@@ -190,11 +191,12 @@ def _recorded(jobs: FitJobs, machine: int) -> dict[str, float]:
     known = jobs.wait[np.isfinite(jobs.wait)]
     if not known.size:
         return {"utilization": load} | dict.fromkeys(WAITS, math.nan)
+    median, p90 = metrics.percentiles(known, (50, 90))
     return {
         "utilization": load,
         "mean_wait": float(known.mean()),
-        "median_wait": float(np.median(known)),
-        "p90_wait": float(np.quantile(known, 0.9)),
+        "median_wait": median,
+        "p90_wait": p90,
     }
 
 

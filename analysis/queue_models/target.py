@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from workloadkit import metrics
 from workloadkit.analysis.formats import duration
 from workloadkit.errors import ParameterError, among, plural, quoted
 from workloadkit.parameters import read_duration
@@ -125,8 +126,8 @@ def answer(
         wait = schedule.start - schedule.workload.submit
         if target.measure == "mean_wait":
             return bool(wait.mean() <= target.seconds)
-        share = 0.5 if target.measure == "median_wait" else 0.9
-        return bool(np.quantile(wait, share) <= target.seconds)
+        percent = 50 if target.measure == "median_wait" else 90
+        return metrics.percentile(wait, percent) <= target.seconds
 
     low, high = np.quantile([by_theory(of) for of in drawn], [0.025, 0.975], method="nearest")
     simulated, too_few = _fewest(by_simulation, largest)

@@ -38,10 +38,11 @@ def percentiles_without_each(
     ascending = np.argsort(values, kind="stable")
     result = []
     for places in _members(block[ascending]):
-        place = metrics.rank(values.size - places.size, percent) - 1
+        place = np.array(metrics.ranks(values.size - places.size, percent)) - 1
         # number of the block's values below, by which the others move down
         below = np.searchsorted(places - np.arange(places.size), place, side="right")
-        result.append(float(values[ascending[place + below]]))
+        lower, upper = values[ascending[place + below]].tolist()
+        result.append(float((lower + upper) / 2))
     return np.array(result)
 
 

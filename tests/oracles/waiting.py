@@ -1,5 +1,6 @@
 """Intervals of jobs and percentiles of waits, by `sorted` and `datetime`."""
 
+import statistics
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -20,8 +21,10 @@ def intervals(job):
 
 
 def percentile(values, percent):
-    """The smallest of the values that so many percent of them do not exceed."""
+    """The smallest of the values that so many percent of them do not exceed, or the median."""
     values = sorted(values)
+    if percent == 50:
+        return statistics.median(values)
     return next(v for i, v in enumerate(values, 1) if 100 * i >= percent * len(values))
 
 

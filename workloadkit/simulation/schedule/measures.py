@@ -139,8 +139,7 @@ def _percentile(jobs: ServedJobs, *, name: str) -> float:
 
 
 def _median_wait(jobs: ServedJobs) -> float:
-    wait, middle = np.sort(jobs.wait), jobs.wait.size // 2  # np.median is slow to load
-    return float((wait[~middle] + wait[middle]) / 2) if wait.size else np.nan
+    return metrics.percentile(jobs.wait, 50)
 
 
 def _jain_fairness(jobs: ServedJobs) -> float:
