@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from workloadkit.analysis import automatic, site, users, utilities
 from workloadkit.analysis.dashboard import Dashboard, dashboard
@@ -41,6 +40,7 @@ from workloadkit.analysis.sessions import methods as session_methods
 from workloadkit.analysis.waits import summary as waits
 from workloadkit.errors import WorkloadError, plural
 from workloadkit.executors import Mapped
+from workloadkit.memory import at_most, most_memory
 from workloadkit.settings import Characterize
 from workloadkit.settings.common import Profile
 from workloadkit.settings.setting import takes
@@ -90,11 +90,6 @@ OPERATIONS: dict[str, Callable[[Trace], Section | None]] = {
 
 # These sections get all jobs of the log, also those outside its window.
 _OF_ALL = ("overview", "machine", "load", "reading", *OPERATIONS)
-
-#: Sections that sort, fit or compare jobs in many ways use at most so many of them.
-MOST_JOBS = 2_000_000
-
-_OF_SOME = ("correlations", "fits", "session_methods", "reactions", "site", "locality")
 
 # These sections count sizes: they get the log as it is seen in the unit. All others are about the
 # jobs whatever their sizes, or about each of its resources.
@@ -222,7 +217,7 @@ def characterize(
             logs = Mapped.write(logs, Path(stack.enter_context(TemporaryDirectory())) / "logs")
         names = [*(name for name in _LONG if name in chosen), *chosen]
         tasks = {name: (name, logs, shares) for name in dict.fromkeys(names)}
-        found = each_named(_section, tasks, executor, progress)
+        found = each_named(partial(_within, most_memory()), tasks, executor, progress)
     sections = tuple(filter(None, (found[name] for name in chosen)))
     if seen.counting is None:
         sections = with_archive(trace, sections)
@@ -258,15 +253,14 @@ def _sections_of(profile: Profile) -> tuple[str, ...]:
     return tuple(SECTIONS) if profile == "research" else tuple(OPERATIONS | SECTIONS)
 
 
-def _some(trace: Trace) -> Trace:
-    """Return the middle of a large log."""
-    if trace.n_jobs <= MOST_JOBS:
-        return trace
-    return trace.take((trace.n_jobs - MOST_JOBS) // 2 + np.arange(MOST_JOBS))
+def _within(most: float, task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | None:
+    """Return a section, computed in this process with a limit of the memory."""
+    with at_most(most):
+        return _section(task)
 
 
 def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | None:
-    """Return a section, by its name, of a log, of its jobs within the window or of some of them."""
+    """Return a section, by its name, of a log or of its jobs within the window."""
     name, logs, shares = task
     of_trace, of_sizes = logs.read() if isinstance(logs, Mapped) else logs
     every, inside = of_sizes if name in _OF_SIZES else of_trace
@@ -279,23 +273,10 @@ def _section(task: tuple[str, _Logs, Mapping[str, float] | None]) -> Section | N
     elif name in _OF_ALL:
         found = (SECTIONS | OPERATIONS)[name](every)
     else:
-        found = _of_window(name, inside)
+        found = SECTIONS[name](inside)
     if found is None or every.counting is None:
         return found
     made = in_words_of(found, every)
     if not (made.finding or made.tables or made.figures):  # it says why in its last note
         return made
     return replace(made, notes=(*made.notes, str(every.counting)))
-
-
-def _of_window(name: str, inside: Trace) -> Section | None:
-    """Return a section of the jobs in the window, or of some of them."""
-    some = _some(inside) if name in _OF_SOME else inside
-    if some is inside:
-        return SECTIONS[name](inside)
-    section = SECTIONS[name](some)
-    note = (
-        f"This section uses {some.n_jobs:,} successive jobs, the middle of the {inside.n_jobs:,} "
-        "jobs of the log."
-    )
-    return section and replace(section, notes=(note, *section.notes))

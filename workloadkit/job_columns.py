@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from workloadkit import record_fields
 from workloadkit.automatic import looks_automatic
 from workloadkit.clock import DAY, Clock
+from workloadkit.distinct import coded
 from workloadkit.errors import WorkloadError, among
 from workloadkit.fields import BY_NAME, CANCELLED, COMPLETED, FAILED, NAMES, UNKNOWN
 
@@ -102,7 +103,7 @@ def _named(trace: "Trace", field: str, listed: Mapping[int, str]) -> "pd.Categor
     """Return the names of the numbers of a field; those without one are "queue 7"."""
     import pandas as pd
 
-    numbers, place = np.unique(trace.column(field), return_inverse=True)
+    numbers, place = coded(trace.column(field))
     words = [listed.get(number, f"{field} {number}") for number in numbers.tolist()]
     code_of = {word: code for code, word in enumerate(dict.fromkeys(words))}
     codes = np.array([code_of[word] for word in words], np.int64)

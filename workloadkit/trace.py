@@ -414,7 +414,8 @@ class Trace(HoldsTables, Displayed):
             If a row is taken twice without `repeats`.
         """
         rows = np.asarray(rows, dtype=np.int64)
-        if not repeats and distinct(rows).size < rows.size:
+        ascend = (rows[1:] > rows[:-1]).all()  # as those of `select`, which so need no sort
+        if not (repeats or ascend) and distinct(rows).size < rows.size:
             raise WorkloadError("a job cannot be taken twice")
         jobs = _rows_of(self.table("jobs"), rows)
         utility, bursts = self.table("utility"), self.table("bursts")

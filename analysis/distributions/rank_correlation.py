@@ -181,8 +181,8 @@ class Coded:
         """Code the finite values."""
         known = np.isfinite(values)
         distinct, place = coded(values[known])
-        small = distinct.size <= np.iinfo(np.int16).max  # short integers are sorted by radix
-        code = np.full(values.size, -1, np.int16 if small else np.int64)
+        kinds = (np.int16, np.int32, np.int64)  # the shortest is sorted by radix
+        code = np.full(values.size, -1, next(k for k in kinds if distinct.size <= np.iinfo(k).max))
         code[known] = place
         return cls(values, code, distinct.size)
 
@@ -197,28 +197,55 @@ def correlate(
 ) -> dict[str, float]:
     """Return the three correlations of two properties, with intervals."""
     both = (first.code >= 0) & (second.code >= 0)
-    x, y, user = first.values[both], second.values[both], user[both]
-    above = (x > 0) & (y > 0)
-    found: dict[str, float] = {"n": x.size, "n_log": int(above.sum())}
-    rank_x, rank_y = first.ranks(both), second.ranks(both)
-    found["spearman"] = _linear(rank_x, rank_y)
-    varies = not np.isnan(found["spearman"])
-    found["kendall"] = kendall(first.code[both], second.code[both]) if varies else np.nan
-    log_x, log_y = np.log(x[above]), np.log(y[above])
-    found["pearson_log"] = _linear(log_x, log_y)
-    draws = dict.fromkeys(("spearman", "kendall", "pearson_log"), np.full(len(weights), np.nan))
-    if varies and (user >= 0).any():
-        of_known = user >= 0
-        tables = class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
-        whole = class_tables(rank_x, rank_y, np.zeros(x.size, np.int64), np.ones((1, 1)))
-        for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
-            draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
-    if not np.isnan(found["pearson_log"]):
-        draws["pearson_log"] = _linear_draws(log_x, log_y, user[above], weights)
-    for kind, values in draws.items():
+    user = user[both]
+    found: dict[str, float] = {"n": user.size}
+    found["n_log"], found["pearson_log"], of_logs = _of_logs(
+        first.values[both], second.values[both], user, weights
+    )
+    found["spearman"], found["kendall"], of_ranks = _of_ranks(first, second, both, user, weights)
+    for kind, values in (of_ranks | {"pearson_log": of_logs}).items():
         low, high = np.clip(interval(values), -1, 1).tolist()
         found |= {f"{kind}_low": low, f"{kind}_high": high}
     return found
+
+
+def _of_logs(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> tuple[int, float, NDArray[np.float64]]:
+    """Return the number of pairs above 0, the correlation of their logarithms, and its draws."""
+    above = (x > 0) & (y > 0)
+    x, y = np.log(x[above]), np.log(y[above])
+    found = _linear(x, y)
+    if np.isnan(found):
+        return x.size, found, np.full(len(weights), np.nan)
+    return x.size, found, _linear_draws(x, y, user[above], weights)
+
+
+def _of_ranks(
+    first: Coded,
+    second: Coded,
+    both: NDArray[np.bool_],
+    user: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> tuple[float, float, dict[str, NDArray[np.float64]]]:
+    """Return Spearman's and Kendall's correlation, and their draws."""
+    rank_x, rank_y = first.ranks(both), second.ranks(both)
+    spearman = _linear(rank_x, rank_y)
+    found = {"spearman": spearman, "kendall": spearman}
+    draws = dict.fromkeys(found, np.full(len(weights), np.nan))
+    if np.isnan(spearman):
+        return spearman, spearman, draws
+    found["kendall"] = kendall(first.code[both], second.code[both])
+    of_known = user >= 0
+    if of_known.any():
+        tables = class_tables(rank_x[of_known], rank_y[of_known], user[of_known], weights)
+        whole = class_tables(rank_x, rank_y, np.zeros(user.size, np.int64), np.ones((1, 1)))
+        for kind, of_tables in (("spearman", table_spearman), ("kendall", table_kendall)):
+            draws[kind] = of_tables(tables) + found[kind] - of_tables(whole)[0]
+    return found["spearman"], found["kendall"], draws
 
 
 def _linear(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

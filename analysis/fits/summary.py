@@ -1,6 +1,6 @@
 """Report section on the goodness of fit of distributions to the times and sizes of a log."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,7 @@ def fit_marginals(
     rng = np.random.default_rng(rng)
     chosen = None if families is None else list(families)
     marginals, left_out, rows = {}, {}, {}
-    for name, (values, user) in _samples(trace).items():
+    for name, values, user in _samples(trace):
         known = np.isfinite(values) & (values >= 0)
         values, user = values[known], user[known]
         sample = Sample.of(values[values > 0])
@@ -224,17 +224,26 @@ def section(trace: Trace) -> Section:
     )
 
 
-def _samples(trace: Trace) -> dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Return the values of each quantity and their users."""
-    ran = trace.ran
-    user = trace.column("user")[ran]
-    samples = {name: (values, user) for name, values in quantities(trace).items()}
-    samples["inter_arrival"] = (np.diff(trace.column("submit")[ran]), user[1:])
-    known = trace if (user != UNKNOWN).all() else trace.select(trace.column("user") != UNKNOWN)
-    thought = think_times(known)
-    thinker = known.column("user")[thought.index.to_numpy()]
-    samples["think_time"] = (thought["think_time"].to_numpy(), thinker)
-    return {name: samples[name] for name in QUANTITIES}
+def _samples(trace: Trace) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.int64]]]:
+    """Yield each quantity with its values and their users."""
+    user = trace.column("user")[trace.ran]
+    for name in QUANTITIES:
+        if name == "inter_arrival":
+            yield name, np.diff(trace.column("submit")[trace.ran]), user[1:]
+        elif name == "think_time":
+            yield name, *_thought(trace, known=user != UNKNOWN)
+        else:
+            yield name, quantities(trace)[name], user
+
+
+def _thought(
+    trace: Trace, *, known: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return think times and their users; `known` users of the jobs that ran."""
+    if not known.all():
+        trace = trace.select(trace.column("user") != UNKNOWN)
+    found = think_times(trace)["think_time"]
+    return found.to_numpy(), trace.column("user")[found.index.to_numpy()]
 
 
 def _too_few(distinct: int) -> str:

@@ -1,5 +1,6 @@
 """The jobs of a log as a site accounts for them: hours, outcomes and names."""
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Literal
 
@@ -95,10 +96,11 @@ def hours_unit(trace: Trace) -> str:
 
 @lru_cache(maxsize=1)  # all tables of a section use it
 def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the jobs and their executions."""
+    """Return the jobs and their executions, which share the columns that are equal."""
     intervals = wait_intervals(trace)
-    started = intervals["start_to_end"].notna().to_numpy()
+    started = intervals["start_to_end"].notna().to_numpy(copy=True)  # may change
     run = np.where(started, trace.column("run"), np.nan)
+    of_sidecar = _of_sidecar(trace, ("nodes", "gpus", "energy"))
     jobs = pd.DataFrame(
         {
             "submit": trace.column("submit"),
@@ -109,27 +111,30 @@ def _accounted(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
             "run": run,
             "started": started,
             "procs": np.where(trace.used_procs > 0, trace.used_procs, np.nan),
-            "nodes": _of_sidecar(trace, "nodes"),
-            "gpus": _of_sidecar(trace, "gpus"),
-            "energy": np.where(started, _of_sidecar(trace, "energy"), np.nan),
+            "nodes": of_sidecar["nodes"],
+            "gpus": of_sidecar["gpus"],
+            "energy": _of_known(of_sidecar["energy"], lambda known: known.where(started)),
             "cpu": trace.column("cpu"),
             "outcome": outcomes_of(trace),
-        }
+        },
+        copy=False,
     )
-    several = executions_of(trace)
-    _of_last_attempt(jobs, several[several["last"]])
+    several, threads = executions_of(trace), threads_of_jobs(trace)
+    if not several.empty:
+        _of_last_attempt(jobs, several[several["last"]])
     executions = _executions(jobs, several)
-    row, stated = executions["row"].to_numpy(), threads_of_jobs(trace)
-    threads = np.ones(len(jobs)) if stated is None else stated
-    executions["cores"] = executions["procs"] / threads[row]
+    row, cores = executions["row"].to_numpy(), jobs["procs"]
+    executions["cores"] = executions["procs"]
+    if threads is not None:
+        cores, executions["cores"] = cores / threads, executions["procs"] / threads[row]
     executions = _with_hours(executions)
-    for name in _SUMMED:
-        jobs[name] = _sums(row, executions[name].to_numpy(), len(jobs))
+    jobs = jobs.assign(**{name: _sums(row, executions[name], len(jobs)) for name in _SUMMED})
     hours = jobs["run"] / HOUR
+    one_each = several.empty and threads is None
     return jobs.assign(
-        cores=jobs["procs"] / threads,
-        power=(jobs["energy_kwh"] / hours).where(hours > 0),
-        used_hours=hours * jobs["procs"],
+        cores=cores,
+        power=executions["power"] if one_each else _power(jobs["energy_kwh"], hours),
+        used_hours=jobs["core_hours"] if one_each else hours * jobs["procs"],
         limit_hours=trace.column("requested_time") * jobs["procs"] / HOUR,
         memory=trace.column("memory"),
         requested_memory=_requested_memory(trace, jobs["procs"].to_numpy()),
@@ -170,11 +175,12 @@ def _executions(jobs: pd.DataFrame, several: pd.DataFrame) -> pd.DataFrame:
 
 def _with_hours(executions: pd.DataFrame) -> pd.DataFrame:
     """Return executions with the hours of each."""
-    hours, energy = executions["run"] / HOUR, executions["energy"] / _JOULES
-    executions["power"] = (energy / hours).where(hours > 0)
-    spent = {name: hours * executions[counted] for name, counted in SPENT.items()}
+    hours = executions["run"] / HOUR
+    energy = _of_known(executions["energy"], lambda joules: joules / _JOULES)
+    executions["power"] = _power(energy, hours)
+    spent = {name: _of_known(executions[counted], hours.mul) for name, counted in SPENT.items()}
     core, gpu = spent["core_hours"], spent["gpu_hours"]
-    cpu = executions["cpu"] * executions["cores"] / HOUR
+    cpu = _of_known(executions["cpu"], executions["cores"].mul) / HOUR
     known = (core > 0) & (cpu > 0)  # accounting writes 0 for CPU time that was not measured
     idle = (core - cpu).clip(lower=0).where(known)
     without = executions["outcome"].isin(WITHOUT_RESULT)
@@ -184,19 +190,29 @@ def _with_hours(executions: pd.DataFrame) -> pd.DataFrame:
         cpu_core_hours=core.where(known),
         idle_hours=idle,
         lost_hours=core.where(without, 0 * core),
-        lost_gpu_hours=gpu.where(without, 0 * gpu),
+        lost_gpu_hours=_of_known(gpu, lambda known: known.where(without, 0 * known)),
         wasted_hours=core.where(without, idle),
         requeued_hours=core.where(executions["requeued"], 0 * core),
     )
 
 
-def _sums(row: NDArray, values: NDArray, n_jobs: int) -> NDArray[np.float64]:
+def _of_known(column: pd.Series, function: Callable[[pd.Series], pd.Series]) -> pd.Series:
+    """Return a function of a column, itself if it is never known: so both share their memory."""
+    return column if column.isna().all() else function(column)
+
+
+def _power(energy: pd.Series, hours: pd.Series) -> pd.Series:
+    """Return the mean power, NaN without a run time."""
+    return _of_known(energy, lambda known: (known / hours).where(hours > 0))
+
+
+def _sums(row: NDArray, values: pd.Series, n_jobs: int) -> pd.Series:
     """Return the sum of the known values of each job, NaN for a job without."""
     if row.size == n_jobs:  # each job has one execution
         return values
-    known = ~np.isnan(values)
+    known = values.notna().to_numpy()
     total = np.bincount(row[known], values[known], n_jobs)
-    return np.where(np.bincount(row[known], minlength=n_jobs) > 0, total, np.nan)
+    return pd.Series(total).where(np.bincount(row[known], minlength=n_jobs) > 0)
 
 
 def outcomes_of(trace: Trace) -> pd.Categorical:
@@ -225,11 +241,14 @@ def names_of(trace: Trace, field: str) -> pd.Categorical | None:
         return None
 
 
-def _of_sidecar(trace: Trace, name: str) -> NDArray[np.float64]:
-    """Return a column of numbers of the side-car, NaN for unknown."""
-    if trace.sidecar is None or name not in trace.sidecar:
-        return np.full(trace.n_jobs, np.nan)
-    return trace.sidecar[name].to_numpy(dtype=np.float64)
+def _of_sidecar(trace: Trace, names: Iterable[str]) -> dict[str, pd.Series]:
+    """Return columns of numbers of the side-car; those that it lacks are one, NaN for unknown."""
+    unknown = pd.Series(np.full(trace.n_jobs, np.nan))
+    sidecar = pd.DataFrame() if trace.sidecar is None else trace.sidecar
+    return {
+        name: pd.Series(sidecar[name].to_numpy(dtype=np.float64)) if name in sidecar else unknown
+        for name in names
+    }
 
 
 def _requested_memory(trace: Trace, procs: NDArray[np.float64]) -> NDArray[np.float64]:

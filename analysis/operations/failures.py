@@ -195,7 +195,9 @@ def _lost(
 ) -> Finding:
     """Judge the core- or GPU-hours without a result; `groups` are those of each group."""
     column = {"core": "lost_hours", "gpu": "lost_gpu_hours"}[unit]
-    known = executions[executions[column].notna()]
+    known = executions.loc[
+        executions[column].notna(), ["row", "start", "end", "outcome", f"{unit}_hours", column]
+    ]
     work, without = known[f"{unit}_hours"], known[column]
     total, lost = float(work.sum()), float(without.sum())
     part = lost / total if total > 0 else np.nan
@@ -243,8 +245,9 @@ def _with_stopped(work: pd.Series, outcome: pd.Series, title: str) -> str:
 def _parts(work: pd.Series, outcome: pd.Series, names: Sequence[str]) -> str:
     """Return the hours of each of some outcomes, largest first."""
     some = (
-        work.groupby(outcome.astype(str))
+        work.groupby(outcome, observed=True)
         .sum()
+        .rename(index=str)
         .reindex(names)
         .dropna()
         .sort_values(ascending=False, kind="stable")
@@ -297,7 +300,9 @@ def _by(by: str, table: pd.DataFrame, unit: str) -> Shown:
 
 def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
     window = trace.window
-    ended = executions[executions["end"].between(window.begin, window.until)]
+    ended = executions.loc[
+        executions["end"].between(window.begin, window.until), ["end", "outcome", "core_hours"]
+    ]
     if not window.length > 0 or ended.empty:
         return None
     unit = hours_unit(trace)
@@ -308,7 +313,8 @@ def _figure(trace: Trace, executions: pd.DataFrame) -> Figure | None:
         edges, each = enclosing(window.begin, window.until, HOUR), "hour"
     place = interval_of(edges, ended["end"])
     drawn = {"completed": 0, **dict.fromkeys(WITHOUT_RESULT, 1), "cancelled": 2}
-    code = ended["outcome"].astype(str).map(drawn).fillna(3).to_numpy()
+    outcome = ended["outcome"].cat
+    code = np.array([drawn.get(name, 3) for name in outcome.categories])[outcome.codes]
     work = np.nan_to_num(ended["core_hours"].to_numpy())
     data = pd.DataFrame({"begin": edges[:-1], "end": edges[1:]})
     for number, name in enumerate(_DRAWN):

@@ -109,8 +109,8 @@ def full_hours(trace: Trace) -> pd.DataFrame:
     table["waiting"] = held_between(edges, since, start, np.ones(since.size)) / HOUR
     table["waiting_procs"] = held_between(edges, since, start, procs) / HOUR
     at = edges[:-1]
-    used = used[used["started"] & used["procs"].notna()]
-    begin, end, each = (used[name].to_numpy() for name in ("start", "end", "procs"))
+    known = (used["started"] & used["procs"].notna()).to_numpy()
+    begin, end, each = (used[name].to_numpy()[known] for name in ("start", "end", "procs"))
     free = (trace.header.procs or np.nan) - (_at(begin, each, at) - _at(end, each, at))
     table["free"] = free
     table["fits"] = np.where(np.isnan(free), np.nan, _fits(since, start, procs, at, free))
@@ -214,7 +214,7 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     chosen = (jobs["started"] & jobs["wait"].notna() & (jobs["procs"] <= machine)).to_numpy()
     if not chosen.any():
         raise WorkloadError(f"{trace.name}: no job has a known wait and fits into the machine")
-    jobs = jobs[chosen]
+    jobs = jobs.loc[chosen, ["submit", "held", "start", "run", "procs"]]
     queued = (jobs["submit"] + jobs["held"].fillna(0)).to_numpy()
     recorded = np.maximum(jobs["start"].to_numpy() - queued, 0)
     log = Trace.from_columns(
@@ -229,16 +229,17 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
         name=trace.name,
     )
     larger = int(np.ceil(machine * (1 + more)))
-    same, more_procs = (wk.simulate(log, "easy", procs=procs) for procs in (machine, larger))
-    rows = {
-        "recorded": _waits(machine, recorded),
-        "simulated": _waits(machine, same.wait.astype(np.float64)),
-        f"with {100 * more:g} % more": _waits(larger, more_procs.wait.astype(np.float64)),
-    }
+    rows = {"recorded": _waits(machine, recorded)}
+    same = wk.simulate(log, "easy", procs=machine)
+    rows["simulated"] = _waits(machine, same.wait.astype(np.float64))
+    calibration = same.calibration
+    del same  # two schedules at once take twice the memory
+    more_procs = wk.simulate(log, "easy", procs=larger)
+    rows[f"with {100 * more:g} % more"] = _waits(larger, more_procs.wait.astype(np.float64))
     waits = pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
     means = waits["mean"]
     ratio = 1.0 if means.iloc[0] == means.iloc[1] else float(means.iloc[1] / means.iloc[0])
-    return LargerMachine(waits, trace.n_jobs - log.n_jobs, ratio, same.calibration)
+    return LargerMachine(waits, trace.n_jobs - log.n_jobs, ratio, calibration)
 
 
 def _waits(procs: int, waits: NDArray[np.float64]) -> dict[str, float]:

@@ -144,7 +144,10 @@ def _failures(trace: Trace, jobs: pd.DataFrame) -> list[_Event]:
 
 
 def _standstills(jobs: pd.DataFrame) -> list[_Event]:
-    ran = jobs[jobs["started"] & jobs["wait"].notna() & jobs["procs"].notna()]
+    ran = jobs.loc[
+        jobs["started"] & jobs["wait"].notna() & jobs["procs"].notna(),
+        ["submit", "held", "start", "end", "procs"],
+    ]
     start = np.sort(ran["start"].to_numpy())
     if start.size < 2:
         return []

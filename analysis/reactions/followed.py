@@ -111,14 +111,25 @@ def draw_users(
 def _followed_jobs(trace: Trace) -> pd.DataFrame:
     known = trace.column("user") != UNKNOWN
     chosen = trace if known.all() else trace.select(known)
-    pairs = think_times(chosen).sort_values("previous", ignore_index=True)
-    jobs = chosen.jobs.loc[pairs["previous"], ["user", "wait", "run"]].reset_index(drop=True)
-    jobs["think_time"] = pairs["think_time"]
-    jobs = jobs[jobs["wait"].notna()].reset_index(drop=True)
-    jobs["user"] = pd.factorize(jobs["user"])[0]
-    jobs["response"] = jobs["wait"] + jobs["run"]
-    jobs["slowdown"] = jobs["response"] / jobs["run"].where(jobs["run"] > 0, 1.0)
-    jobs["response_bin"] = np.searchsorted(RESPONSE_EDGES, jobs["response"])
-    jobs["slowdown_bin"] = np.searchsorted(SLOWDOWN_EDGES, jobs["slowdown"])
-    jobs["continued"] = jobs["think_time"].between(0, CONTINUE_WITHIN)
-    return jobs
+    pairs = think_times(chosen)
+    previous, think = pairs["previous"].to_numpy(), pairs["think_time"].to_numpy()
+    del pairs
+    order = np.argsort(previous)
+    order = order[~np.isnan(chosen.column("wait")[previous[order]])]
+    previous, think = previous[order], think[order]
+    del order
+    wait, run = (chosen.column(name)[previous] for name in ("wait", "run"))
+    response = wait + run
+    slowdown = response / np.where(run > 0, run, 1.0)
+    columns = {
+        "user": pd.factorize(chosen.column("user")[previous])[0],
+        "wait": wait,
+        "run": run,
+        "think_time": think,
+        "response": response,
+        "slowdown": slowdown,
+        "response_bin": np.searchsorted(RESPONSE_EDGES, response),
+        "slowdown_bin": np.searchsorted(SLOWDOWN_EDGES, slowdown),
+        "continued": (think >= 0) & (think <= CONTINUE_WITHIN),
+    }
+    return pd.DataFrame(columns, copy=False)

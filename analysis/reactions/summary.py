@@ -53,11 +53,12 @@ def section(trace: Trace) -> Section:
         return Section("reactions", _TITLE, notes=(missing,))
     jobs = followed_jobs(trace)
     weights = draw_users(jobs, rng=SEED)
-    its = answered(jobs)
-    if its.empty:
+    if not (jobs["think_time"] >= 0).any():
         note = "No user waited for the end of a job, so there are no think times."
         return Section("reactions", _TITLE, notes=(note,))
     found = reactions_of(jobs, weights)
+    its = answered(jobs)
+    del jobs
     fit = continuation_of(its, weights)
     predictors = predictors_of(its, weights)
     return Section(

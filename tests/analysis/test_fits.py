@@ -293,7 +293,8 @@ def test_intervals_need_users(rng):
 
 def test_inter_arrivals_are_those_of_jobs_that_ran():
     log = {"submit": [0, 7, 10, 30], "run": [1, -1, 1, 1], "procs": [1] * 4, "user": [1, 1, 2, 2]}
-    values, user = fits._samples(Trace.from_columns(log))["inter_arrival"]
+    samples = {name: found for name, *found in fits._samples(Trace.from_columns(log))}
+    values, user = samples["inter_arrival"]
     assert values.tolist() == [10, 20]
     assert user.tolist() == [2, 2]
 

@@ -23,6 +23,7 @@ from workloadkit.analysis.operations import (
     using,
     waiting,
 )
+from workloadkit.analysis.operations.accounting import accounted_executions, accounted_jobs
 from workloadkit.analysis.operations.parts import RULES, judged, series
 from workloadkit.analysis.report import OPERATIONS, Characterization
 from workloadkit.analysis.section import Section, Table
@@ -335,6 +336,21 @@ def test_energy_by_hand():
     without = using.section(site(jobs))
     assert "Energy is unknown." in without.gaps
     assert "kWh" not in without.finding + "".join(without.tables[0].shown.columns)
+
+
+def test_columns_of_equal_values_take_the_memory_of_one():
+    log = wk.load_sample()
+    jobs, executions = accounted_jobs(log), accounted_executions(log)
+    pairs = [(jobs["gpus"], jobs[name]) for name in ("nodes", "node_hours", "gpu_hours")]
+    pairs += [(jobs["gpus"], jobs[name]) for name in ("energy_kwh", "power", "lost_gpu_hours")]
+    pairs += [(jobs[name], executions[name]) for name in ("start", "end", "core_hours")]
+    pairs += [(jobs["procs"], jobs["cores"]), (jobs["core_hours"], jobs["used_hours"])]
+    for one, other in pairs:
+        assert one.equals(other)
+        assert np.shares_memory(one.to_numpy(), other.to_numpy()), other.name
+    before = executions["start"].copy()
+    jobs["start"] += 1
+    assert executions["start"].equals(before)
 
 
 def test_hours_of_use_and_queue_by_hand():

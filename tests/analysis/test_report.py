@@ -1,6 +1,6 @@
 import json
 import re
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import matplotlib as mpl
@@ -23,6 +23,7 @@ from workloadkit.analysis.sessions import description
 from workloadkit.cli.executors import executor
 from workloadkit.clock import DAY
 from workloadkit.intake import Repair
+from workloadkit.memory import at_most, most_memory
 
 HEADER = Header(
     (
@@ -102,6 +103,8 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
         found = characterize(log, executor=pool, progress=lambda *call: calls.append(call))
         assert found.to_html(executor=pool) == page
         assert found.to_dict() == ordinary.to_dict()
+        with at_most(0):  # columns in files
+            assert characterize(log, executor=pool).to_dict() == ordinary.to_dict()
         assert [(done, total) for done, total, _ in calls] == [
             (done, len(SECTIONS)) for done in range(len(SECTIONS) + 1)
         ]
@@ -111,21 +114,17 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
             each_named(fail, {"a": 0, "b": 3}, pool)
 
 
-@pytest.mark.slow
-def test_sections_of_some_jobs_say_so(ordinary, monkeypatch):
-    monkeypatch.setattr(report, "MOST_JOBS", N - 11)
-    monkeypatch.setattr(
-        report, "SECTIONS", {name: SECTIONS[name] for name in ("users", "session_methods")}
-    )
+def test_sections_have_the_limit_of_memory_of_who_asks(ordinary, monkeypatch):
+    def limit(_):
+        return Section("users", "Users", str(most_memory()))
+
+    monkeypatch.setattr(report, "_sections_of", lambda _: ("users",))
+    monkeypatch.setattr(report, "SECTIONS", {"users": limit})
     monkeypatch.setattr(report, "_LONG", ())
-    users, methods = characterize(ordinary.source).sections
-    of_middle = SECTIONS["session_methods"](ordinary.source.take(range(5, N - 6)))
-    note = f"This section uses {N - 11} successive jobs, the middle of the {N} jobs of the log."
-    assert methods.notes == (note, *of_middle.notes)
-    assert methods.finding == of_middle.finding
-    assert users.to_dict() == ordinary.to_dict()["users"]
-    without = replace(methods, figures=())
-    assert report.Characterization(ordinary.source, (without,)).to_html().count(note) == 1
+    one_thread = ThreadPoolExecutor(1)  # knows nothing of this context
+    with at_most(1 << 20), one_thread as pool:
+        (found,) = characterize(ordinary.source, executor=pool).sections
+    assert found.finding == str(1 << 20)
 
 
 def without_script(page):

@@ -13,7 +13,7 @@ from workloadkit.errors import WorkloadError, plural
 from workloadkit.fields import UNKNOWN
 from workloadkit.provenance import provenance
 from workloadkit.sample import load_sample
-from workloadkit.sessions import delimit_sessions, think_times
+from workloadkit.sessions import label_jobs, think_times
 from workloadkit.settings.making import Kinds
 from workloadkit.settings.setting import takes
 from workloadkit.site.classes import BEFORE, KINDS, PERIODS, UNKNOWN_PERIOD, JobClass
@@ -88,17 +88,18 @@ def sort_batches(
     """
     user, submit = trace.column("user"), trace.column("submit")
     first = np.unique(batch, return_index=True)[1]
-    kind = (np.bincount(batch, ~interactive) > 0).astype(np.int64)
+    kind = (np.bincount(batch, ~interactive) > 0).astype(np.int8)
     names = [UNKNOWN_PERIOD] if period is None else list(PERIODS)
-    code = len(KINDS) * (0 if period is None else period[first]) + kind
-    before = np.zeros(first.size, np.int64)  # index into BEFORE
+    code = (len(KINDS) * (0 if period is None else period[first]) + kind).astype(np.int8)
+    before = np.zeros(first.size, np.int8)  # index into BEFORE
     order = order_by(user[first])
     same = np.diff(user[first][order]) == 0
     before[order[1:][same]] = 1 + kind[order[:-1][same]]
 
     by_user = order_by(user)
     gap, within = np.diff(submit[by_user]), np.diff(batch[by_user]) == 0
-    of_gap = code[batch[by_user][1:]]
+    of_gap = code[batch[by_user[1:]]]
+    del by_user
     previous, think = thinking["previous"].to_numpy(), thinking["think_time"].to_numpy()
     of_pause = code[batch[previous]]
     new = batch[thinking.index.to_numpy()] != batch[previous]
@@ -216,33 +217,27 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
     if not chosen.any():
         raise WorkloadError(f"{trace.name}: no job of a known user ran, so there are no batches")
     made_from = {name: provenance(trace)[name] for name in ("log", "sha256")}
-    trace = trace.select(chosen)
-    labels = delimit_sessions(trace, method="last", threshold=SESSION)
+    if not chosen.all():
+        trace = trace.select(chosen)
+    _, labels = label_jobs(trace, method="last", threshold=SESSION)
     thinking = think_times(trace, method="last")
-    opens = (
-        labels["session"][thinking.index].to_numpy()
-        != labels["session"][thinking["previous"]].to_numpy()
-    )
+    session, job = labels.pop("session"), thinking.index.to_numpy()
+    opens = session[job] != session[thinking["previous"].to_numpy()]
     breaks = thinking["think_time"].to_numpy()[opens]
-
-    user = trace.column("user")
-    by_user = order_by(user)
-    submit, batch = trace.column("submit")[by_user], labels["batch"].to_numpy()[by_user]
-    size, user = trace.used_procs[by_user], user[by_user]
-    changes = np.flatnonzero((np.diff(size) != 0) | (np.diff(user) != 0)) + 1
-    first = by_user[np.append(0, changes)]  # first jobs of runs of equal size
-    repetition = np.diff([0, *changes, size.size])
+    del session, job, opens
+    within = labels.pop("think_time")
+    gap, first, repetition = _in_a_row(trace, labels["batch"])
     local = _local_time(trace)
     interactive, rule = interactive_jobs(trace, kinds)
     return SiteDistributions(
         (made_from,),
-        distinct(user).size,
+        distinct(trace.column("user")).size,
         trace.n_jobs,
-        batch_width=Empirical.of(np.bincount(batch)),
-        gap=Empirical.of(np.diff(submit)[np.diff(batch) == 0]),
-        think_time=Empirical.of(labels["think_time"].dropna()),
+        batch_width=Empirical.of(np.bincount(labels["batch"])),
+        gap=gap,
+        think_time=Empirical.of(within[~np.isnan(within)]),
         break_time=Empirical.of(breaks[breaks <= LONGEST_BREAK]),
-        size=Empirical.of(size),
+        size=Empirical.of(trace.used_procs),
         run=Empirical.of(trace.column("run")),
         repetition=Empirical.of(repetition),
         since_end=Empirical.of(thinking["think_time"]),
@@ -252,7 +247,7 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
         workpools=_workpools(trace, local, first, repetition),
         classes=sort_batches(
             trace,
-            labels["batch"].to_numpy(),
+            labels["batch"],
             thinking,
             None if local is None else period(local),
             interactive,
@@ -260,6 +255,19 @@ def _of_log(trace: Trace, kinds: Kinds) -> SiteDistributions:
         ),
         interactive=rule,
     )
+
+
+def _in_a_row(
+    trace: Trace, batch: NDArray[np.int64]
+) -> tuple[Empirical, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the gaps in batches; the first jobs of runs of equal size, and the runs' lengths."""
+    by_user = order_by(trace.column("user"))
+    gap = np.diff(trace.column("submit")[by_user])[np.diff(batch[by_user]) == 0]
+    new = np.ones(by_user.size, np.bool_)
+    new[1:] = np.diff(trace.used_procs[by_user]) != 0
+    new[1:] |= np.diff(trace.column("user")[by_user]) != 0
+    begins = np.flatnonzero(new)
+    return Empirical.of(gap), by_user[begins], np.diff(np.append(begins, by_user.size))
 
 
 def _workpools(
