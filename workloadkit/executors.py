@@ -172,7 +172,8 @@ def _read(mapped: Mapped) -> Any:
             view = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY))
     except OSError as error:
         raise WorkloadError(
-            f"{path}: {error.strerror}; all machines of an experiment must share its output folder"
+            f"{path}: {error.strerror}; all machines must share this folder: that of an "
+            "experiment's output, or of temporary files (TMPDIR)"
         ) from error
     try:
         parts = list(_parts(view))

@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
@@ -10,8 +12,9 @@ import pytest
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 
+from tests.commands import run_command
 from tests.data import TRACES, needs_traces, trace_path
-from workloadkit import Header, Trace, WorkloadError, read_swf
+from workloadkit import Header, Trace, WorkloadError, load_sample, read_swf
 from workloadkit.analysis import characterize, report, style
 from workloadkit.analysis import users as of_users
 from workloadkit.analysis.distributions import accuracy, correlation, marginals
@@ -112,6 +115,38 @@ def test_processes_give_the_same_page_and_one_error(ordinary, page):
         assert calls[-1][-1] == ""
         with pytest.raises(WorkloadError, match="no section of 3"):
             each_named(fail, {"a": 0, "b": 3}, pool)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_report_though_a_worker_is_killed(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    log = load_sample()
+    killed = []
+
+    def kill(done, *_):
+        """Kill a worker that has a task, once some sections are there."""
+        if done < 3 or killed:
+            return
+        busy = [worker for worker, tasks in client.processing().items() if tasks]
+        killed.append(pids[busy[0]])
+        os.kill(killed[0], signal.SIGKILL)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        found = tmp_path / "found.json"
+        address = cluster.scheduler_address
+        assert run_command("characterize", "--dask", address, "--json", found) == 0
+        pids = client.run(os.getpid)
+        with client.get_executor(pure=False) as pool:
+            other = characterize(log, executor=pool, progress=kill)
+    assert killed
+    expected = characterize(log).to_dict()
+    assert other.to_dict() == expected
+    assert json.loads(found.read_text()) == json.loads(json.dumps(expected))
 
 
 def test_sections_have_the_limit_of_memory_of_who_asks(ordinary, monkeypatch):

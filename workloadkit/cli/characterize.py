@@ -7,6 +7,7 @@ from workloadkit.cli.common import (
     JsonOption,
     check_outputs,
 )
+from workloadkit.cli.executors import DaskOption
 from workloadkit.cli.options import with_settings
 from workloadkit.cli.output import progress
 from workloadkit.cli.reading import (
@@ -43,6 +44,7 @@ def characterize(
     *,
     settings: Characterize,
     workers: Annotated[int | None, processes_option(_MOST)] = None,
+    dask: DaskOption = None,
     strict: StrictOption = False,
 ) -> None:
     """Write a report on what is in a log.
@@ -64,4 +66,5 @@ def characterize(
             return analysis.characterize(log, executor=pool, progress=count, settings=settings)
 
     module = "workloadkit.analysis.report"
-    write_report(make, module, workers, _MOST, output=output, json=json, tables=tables)
+    files = {"output": output, "json": json, "tables": tables}
+    write_report(make, module, workers, _MOST, **files, dask=dask)

@@ -58,6 +58,7 @@ def write_report(
     output: Path | None,
     json: Path | None,
     tables: Path | None,
+    dask: str | None = None,
 ) -> None:
     """Make a report, write its page, tables and JSON, and print what matters most.
 
@@ -73,8 +74,11 @@ def write_report(
         Number of processes; None for one for each processor, at most `most`.
     output, json, tables : path or None
         What is written: the page, the JSON, and the folder of the tables.
+    dask : str, optional
+        Address of a scheduler; its workers make the report.
     """
-    with executor(workers or min(usable_processors(), most), loaded=module) as pool:
+    n_processes = workers or (1 if dask else min(usable_processors(), most))
+    with executor(n_processes, dask=dask, loaded=module) as pool:
         report = make(pool)
         page = ""
         if output:
