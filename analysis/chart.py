@@ -1,9 +1,9 @@
 """The description of a figure for pages: marks with their data on two axes.
 
 A ``plot_…`` function states a figure on matplotlib Axes, once for all uses; `Figure` of
-`workloadkit.analysis.section` holds it. `chart_reading.charts_of` reads the Axes, without laying
-them out or drawing them, into a `Chart` each. `chart_forms` writes charts as static SVG, and as the
-data from which `templates/charts.js` draws them in a browser.
+`workloadkit.analysis.section` holds it. `chart_axes.charts_of` hands it Axes that only describe the
+marks, a `Chart` each. `chart_forms` writes charts as static SVG, and as the data from which
+`templates/charts.js` draws them in a browser.
 """
 
 from dataclasses import dataclass, field, replace

@@ -101,9 +101,10 @@ def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str, wide: bo
     n_rows = max(len(panels), 1)
     all_width = _WIDTH * (2 if wide else 1)
     height = _HEIGHT / n_rows if not wide else max(_HEIGHT / n_rows, _LEAST)
+    width_class = ' class="wide"' if wide else ""
     parts = [
-        f'<svg viewBox="0 0 {all_width:g} {n_rows * height:g}" role="img" '
-        f'aria-label="{escape(printable(label))}" font-size="10">'
+        f'<svg{width_class} viewBox="0 0 {all_width:g} {n_rows * height:g}" '
+        f'role="img" aria-label="{escape(printable(label))}" font-size="10">'
     ]
     for i, row in enumerate(panels):
         width = all_width / len(row)

@@ -345,7 +345,7 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
 
 def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
     """Return a figure for a page: its SVG, its data, and whether the data are all."""
-    from workloadkit.analysis.chart_reading import charts_of
+    from workloadkit.analysis.chart_axes import charts_of
 
     name, figure, shows = named
     panels = charts_of(figure.plot, figure.data)

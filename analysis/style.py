@@ -319,6 +319,11 @@ def legend(ax: "Axes", handles: Sequence[Any], labels: Sequence[str], *, columns
 
 def panels(ax: "Axes", n_panels: int, *, rows: int = 1, share_y: bool = False) -> "list[Axes]":
     """Replace one Axes by several, side by side, in a number of rows."""
+    if split := getattr(ax, "split", None):  # axes that are described, not drawn
+        described: list[Axes] = split(n_panels, rows, share_y=share_y)
+        for other in described[1:] if share_y else ():
+            other.tick_params(labelleft=False)
+        return described
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
         raise ParameterError("only Axes of a grid of subplots can be split into panels")

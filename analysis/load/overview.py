@@ -264,8 +264,8 @@ def _rows(
     for label, title in _ABOUT.items():
         if text := "; ".join(filter(None, trace.header.get_all(label))):
             rows[title] = (text, text)
-    size = count(machine) if machine else "unknown"
-    rows["processors"] = (machine, trace.header.get("MaxProcs") or size)
+    size, stated = count(machine) if machine else "unknown", trace.header.get("MaxProcs") or ""
+    rows["processors"] = (machine, size if stated in ("", str(machine)) else stated)
     if clock.known:
         for name, title in _DATES.items():
             date = values[name]

@@ -1,4 +1,4 @@
-"""Figures of pages: their description, read from Axes, and its forms."""
+"""Figures of pages: their description, what matplotlib makes of it, and its forms."""
 
 import json
 import re
@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from workloadkit.analysis import style
 from workloadkit.analysis.chart import MOST_POINTS, Chart, Marks, Scale
+from workloadkit.analysis.chart_axes import charts_of
 from workloadkit.analysis.chart_forms import data_of, svg_of
-from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.schedules import plot_gantt
 from workloadkit.simulation import simulate
 from workloadkit.trace import Trace
@@ -72,6 +73,99 @@ def test_axes_keep_their_form_scale_and_labels():
     assert (chart.y.form, chart.y.log) == ("share", False)
     legend = [(entry.name, entry.kind, entry.dash) for entry in chart.legend]
     assert legend == [("a", "line", "-"), ("b", "points", "-")]
+
+
+def values_with_intervals(ax):
+    ax.errorbar([1, 2], [5, 6], yerr=[[1, 2], [3, 4]], fmt="o", label="interval")
+    ax.axvline(9)
+
+
+def bars_of_texts(ax):
+    ax.barh(["b", "a"], [3, 4], xerr=[1, 2], label="bars")
+    ax.barh(["b", "c"], [1, 2], left=3, label="more")
+    ax.invert_yaxis()
+
+
+def areas_and_a_text(ax):
+    ax.fill_between([1, 3, 5], [1, np.nan, 2], [3, 4, 5], step="post", label="area")
+    ax.axvspan(0, 2, label="span")
+    ax.scatter([1, 2], [3, -4], [30, 40], label="dots")
+    ax.annotate("here", (2, 3), (19, 0), textcoords="offset points")
+    ax.set_ylim(bottom=-9)
+
+
+def logarithms(ax):
+    ax.plot(pd.Series([3.0, 40.0, 0.0], [2, 30, 700]), "--", label="line")
+    ax.hlines([5, 6], [3, np.nan], 900, label="segments")
+    style.log_axis(ax.xaxis)
+    ax.set_yscale("symlog", linthresh=1)
+
+
+def stairs_over_dates(ax):
+    ax.stairs([3, np.nan, 5], pd.date_range("2020-01-01", periods=4).to_numpy(), fill=True)
+    style.calendar_axis(ax.xaxis)
+    ax.margins(x=0)
+
+
+def bars_with_names(ax):
+    ax.bar([1, 2], [4, 1], -0.3, align="edge", label="bars")
+    ax.step([0, 3], [1, 2], where="post", label="steps")
+    ax.set_xticks([0, 1, 5], ["none", "one", "five"])
+    ax.set_xticks([2], ["two"], minor=True)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        values_with_intervals,
+        bars_of_texts,
+        areas_and_a_text,
+        logarithms,
+        stairs_over_dates,
+        bars_with_names,
+        lambda ax: ax.plot([], []),
+        lambda ax: ax.set_yticks([5, 9]),
+    ],
+)
+def test_limits_ticks_and_entries_are_those_of_matplotlib(draw):
+    with style.theme(salt=""):
+        figure = Figure(figsize=style.SIZE, layout="none")
+        drawn = figure.add_subplot()
+        draw(drawn)
+        style.legend_above(drawn)
+
+    def draw_with_legend(ax):
+        draw(ax)
+        style.legend_above(ax)
+
+    chart = one(draw_with_legend)
+    for scale, axis in ((chart.x, drawn.xaxis), (chart.y, drawn.yaxis)):
+        low, high = axis.get_view_interval()
+        assert (scale.low, scale.high) == pytest.approx((low, high))
+        ticks = zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=True)
+        inside = [(x, t.get_text()) for x, t in ticks if min(low, high) <= x <= max(low, high)]
+        assert [(pytest.approx(x), text) for x, text in scale.ticks] == inside
+    assert {text for _, text in chart.x.between} <= {"two"}
+    legend = drawn.get_legend()
+    names = [text.get_text() for text in legend.get_texts()] if legend else []
+    assert [entry.name for entry in chart.legend] == names
+    places = [(x, y) for x, y, _ in chart.texts]
+    to_shares = drawn.transData + drawn.transAxes.inverted()
+    offset = 19 / (72 * figure.get_figwidth() * drawn.get_position().width)
+    expected = [np.add(to_shares.transform(text.xy), (offset, 0)) for text in drawn.texts]
+    np.testing.assert_allclose(places, np.reshape(expected, (-1, 2)).tolist() or places)
+
+
+def test_panels_that_share_an_axis_have_its_limits():
+    def plot(data, ax):
+        first, second = style.panels(ax, 2, share_y=True)
+        first.plot([1, 2], [0, 10])
+        second.plot([1, 2], [5, 30])
+        return ax
+
+    [[first, second]] = charts_of(plot, None)
+    assert (first.y.low, first.y.high) == (second.y.low, second.y.high) == (-1.5, 31.5)
+    assert (first.y.labelled, second.y.labelled) == (True, False)
 
 
 def test_panels_are_in_rows():

@@ -20,8 +20,8 @@ from tests.analysis.test_report import without_script
 from tests.data import needs_compiler
 from workloadkit import Header, Intake, Repair, analysis
 from workloadkit.analysis import style
+from workloadkit.analysis.chart_axes import charts_of
 from workloadkit.analysis.chart_forms import svg_of
-from workloadkit.analysis.chart_reading import charts_of
 from workloadkit.analysis.formats import printable
 from workloadkit.analysis.load import overview
 from workloadkit.analysis.page import Report
