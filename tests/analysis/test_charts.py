@@ -107,6 +107,13 @@ def stairs_over_dates(ax):
     ax.margins(x=0)
 
 
+def no_known_point(ax):
+    ax.plot([np.nan, np.nan], [np.nan, np.nan])
+    style.time_axis(ax.yaxis)
+    ax.margins(x=0.02)
+    style.calendar_axis(ax.xaxis)
+
+
 def bars_with_names(ax):
     ax.bar([1, 2], [4, 1], -0.3, align="edge", label="bars")
     ax.step([0, 3], [1, 2], where="post", label="steps")
@@ -122,6 +129,7 @@ def bars_with_names(ax):
         areas_and_a_text,
         logarithms,
         stairs_over_dates,
+        no_known_point,
         bars_with_names,
         lambda ax: ax.plot([], []),
         lambda ax: ax.set_yticks([5, 9]),
