@@ -82,6 +82,7 @@ def test_without_a_clock_there_are_no_dates_and_it_is_reported():
     ("lines", "shown", "machine"),
     [
         (("; MaxProcs: 1664 (72, 1368)", "; MaxNodes: 9"), "1664 (72, 1368)", 1664),
+        (("; MaxProcs: 1152",), "1,152", 1152),
         (("; MaxNodes: 1840",), "1,840", 1840),
         ((), "unknown", None),
     ],
