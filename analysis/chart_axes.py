@@ -26,11 +26,10 @@ from workloadkit.analysis.chart import Chart, Kind, Marks, Scale, nothing
 from workloadkit.analysis.formats import printable
 
 _LONGEST_TEXT = 100  # characters
-_MARGIN = 0.05
-_SHORT = {"lw": "linewidth", "ls": "linestyle", "ms": "markersize", "mfc": "markerfacecolor"}
+_SHORT = {"lw": "linewidth", "ls": "linestyle", "ms": "markersize"}
 _LINES = ("-", "--", "-.", ":")
 _ENDS = ("None", "|", "_")  # no marker, or the end of an interval, which is a segment
-_EDGE = np.array([np.inf])
+_EDGE = np.array([np.inf])  # of the chart
 _LETTER = 10  # size of the labels of ticks
 _EDGES = (0.125, 0.11, 0.9, 0.88)  # of the panels in a figure, as of matplotlib's subplots
 _GAP = 0.2  # between panels, in panels
@@ -402,9 +401,9 @@ class _Axes:
         **more: Any,
     ) -> Marks:
         """Add marks, with their entry of a legend; names that begin with _ are none."""
-        of_lines = kind in ("line", "steps", "points")
         colour = options.get("facecolor", options.get("color"))
         if colour is None:
+            of_lines = kind in ("line", "steps", "points")
             colour = next(self._colours["lines" if of_lines else "areas"])
         label = str(options.get("label") or "")
         named = not label.startswith("_")
@@ -487,6 +486,12 @@ class _Axes:
     def _bars(self, x: Any, y: Any, x_to: Any, y_to: Any, options: Any, *ends: Any) -> Marks:
         """Add bars, and intervals at their ends."""
         marks = self._mark("bars", _in_full(options), x, y, x_to, y_to, entry="groups")
+        if len(marks.colours) > 1:  # a mark for each bar, as pages draw a mark in one colour
+            order, _ = self._marks.pop()
+            for *corners, colour in zip(x, y, x_to, y_to, marks.colours, strict=True):
+                names = zip(("x", "y", "x_to", "y_to"), map(np.atleast_1d, corners), strict=True)
+                one: dict[str, Any] = {**dict(names), "colours": (colour,)}
+                self._marks.append((order, replace(marks, **one)))
         limits: dict[str, Any] = {n: options[n] for n in ("xerr", "yerr") if n in options}
         if limits:
             limits |= {"ecolor": "black", "fmt": "none", **options.get("error_kw", {})}

@@ -103,8 +103,8 @@ def svg_of(panels: Sequence[Sequence[Chart]], *, label: str, name: str, wide: bo
     height = _HEIGHT / n_rows if not wide else max(_HEIGHT / n_rows, _LEAST)
     width_class = ' class="wide"' if wide else ""
     parts = [
-        f'<svg{width_class} viewBox="0 0 {all_width:g} {n_rows * height:g}" '
-        f'role="img" aria-label="{escape(printable(label))}" font-size="10">'
+        f'<svg viewBox="0 0 {all_width:g} {n_rows * height:g}" role="img" '
+        f'aria-label="{escape(printable(label))}" font-size="10"{width_class}>'
     ]
     for i, row in enumerate(panels):
         width = all_width / len(row)

@@ -58,6 +58,12 @@ def test_each_kind_of_mark_keeps_its_values():
     assert by_name["area"].kind == "polygon"
 
 
+def test_bars_of_several_colours_are_marks_of_one():
+    chart = one(lambda ax: ax.barh([0, 1, 2], [3, 4, 5], color=[style.BLUE, style.BLUE, style.INK]))
+    assert [marks.colours for marks in chart.marks] == [(style.BLUE,), (style.INK,)]
+    assert [marks.x_to.tolist() for marks in chart.marks] == [[3, 4], [5]]
+
+
 def test_axes_keep_their_form_scale_and_labels():
     def draw(ax):
         ax.plot([1, 3600], [0.1, 0.5], label="a")
