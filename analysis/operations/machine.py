@@ -230,6 +230,7 @@ def larger_machine(trace: Trace, *, more: float = 0.1) -> LargerMachine:
     )
     larger = int(np.ceil(machine * (1 + more)))
     rows = {"recorded": _waits(machine, recorded)}
+    del jobs, queued, recorded
     same = wk.simulate(log, "easy", procs=machine)
     rows["simulated"] = _waits(machine, same.wait.astype(np.float64))
     calibration = same.calibration
