@@ -247,6 +247,17 @@ def metric(name: str, value: float) -> str:
     return (duration if is_time(name) else number)(value)
 
 
+def metric_difference(name: str, value: float) -> str:
+    """Format a difference of a metric between schedules; that of a share is in percentage points.
+
+    Examples
+    --------
+    >>> metric_difference("mean_wait", -90), metric_difference("utilization", -0.02)
+    ('−1 min 30 s', '−2.0 points')
+    """
+    return metric(name, value).replace(" %", " points")
+
+
 def metric_title(name: str) -> str:
     """Return the title of a metric of schedules.
 

@@ -171,6 +171,13 @@ def test_a_file_imports_modules_only_if_it_is_trusted(run, tmp_path):
     custom_parts.IMPORTED.clear()  # workers of other tests would not find it
 
 
+def test_what_is_strict_is_the_reading_of_the_standard_format(run, tmp_path):
+    wk.write_log(LOGS["a"], tmp_path / "a.wkt.parquet")
+    (tmp_path / "x.toml").write_text(FEW.replace("a.swf", "a.wkt.parquet"))
+    code, _, err = run("run", "x.toml", "--strict", "--out", "results")
+    assert (code, "strict is for the Standard Workload Format; a.wkt" in err) == (2, True), err
+
+
 def test_it_runs_until_the_interval_is_narrow_and_says_after_how_many(run, tmp_path):
     code, _, err = run("run", "x.toml", "--precision", "50%", "--out", "results")
     assert code == 2

@@ -400,10 +400,12 @@ def has_gone(group):
 @pytest.mark.parametrize(
     ("workers", "stop", "code", "message"),
     [
-        (1, interrupt, 130, "interrupted\n"),
-        (2, interrupt, 130, "interrupted\n"),
-        (2, terminate, 143, ""),
-        pytest.param(1, terminate, 143, "", marks=pytest.mark.slow),
+        (1, interrupt, 130, "kept; the same command continues\ninterrupted\n"),
+        (2, interrupt, 130, "kept; the same command continues\ninterrupted\n"),
+        (2, terminate, 143, "kept; the same command continues\n"),
+        pytest.param(
+            1, terminate, 143, "kept; the same command continues\n", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_command_that_is_stopped_leaves_whole_files_and_no_process(

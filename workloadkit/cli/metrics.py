@@ -177,12 +177,14 @@ def _texts(
 
 
 def _differences(table: "pd.DataFrame") -> Iterator[tuple[str, ...]]:
-    from workloadkit.analysis.formats import metric, metric_title
+    from workloadkit.analysis.formats import metric_difference, metric_title
 
     for row in table.to_dict("records"):
         name = row["metric"]
         if name in _SHOWN:
-            mean, low, high = (metric(name, row[x]) for x in ("difference", "low", "high"))
+            mean, low, high = (
+                metric_difference(name, row[x]) for x in ("difference", "low", "high")
+            )
             interval = f"[{low}, {high}]" if row["pairs"] > 1 else ""
             yield metric_title(name), mean, interval
 

@@ -258,6 +258,9 @@ def report_precision(
 
 def print_all(results: "Results", baseline: str | None) -> None:
     """Print the means, the differences from a baseline, and whether the log itself is outside."""
+    if any(results.table[f"{name}_low"].notna().any() for name in results.metrics):
+        percent = f"{100 * results.confidence:g} %"
+        _print_folded(f"in brackets: {percent} confidence intervals, from independent runs")
     print_results(results)
     tables = [(results.table, name) for name in results.metrics]
     if baseline is not None:
@@ -273,9 +276,14 @@ def print_all(results: "Results", baseline: str | None) -> None:
     ]
     if any(outside):
         where = f"the log: outside {sum(outside):,} of {len(outside):,} intervals."
-        from rich.console import Console
+        _print_folded(f"{where} {_WHY}")
 
-        typer.echo(fill(f"{where} {_WHY}", min(_WIDTH, Console().width)))
+
+def _print_folded(text: str) -> None:
+    """Print a sentence in lines that a narrow terminal does not break."""
+    from rich.console import Console
+
+    typer.echo(fill(text, min(_WIDTH, Console().width)))
 
 
 def print_results(results: "Results") -> None:
@@ -288,11 +296,11 @@ def print_results(results: "Results") -> None:
 
 def print_comparison(results: "Results", baseline: str) -> None:
     """Print the differences of the other schedulers from one of them, run by run."""
-    from workloadkit.analysis.formats import metric, metric_title, number
+    from workloadkit.analysis.formats import metric_difference, metric_title, number
 
     for name in results.metrics:
         difference = f"{metric_title(name)}, difference from {baseline}"
-        columns: dict[str, Column] = {difference: (partial(metric, name), "difference")}
+        columns: dict[str, Column] = {difference: (partial(metric_difference, name), "difference")}
         columns["ratio"] = (number, "ratio")
         _print(results.compare(name, baseline), results, columns)
 

@@ -11,7 +11,7 @@ import typer
 from workloadkit.cli import configuration
 from workloadkit.cli.commands import CHOICE, RARE
 from workloadkit.cli.output import detail, note, progress, write_message
-from workloadkit.errors import FormatError, ParameterError, WorkloadError, quoted
+from workloadkit.errors import FormatError, WorkloadError, quoted
 from workloadkit.parameters import read_size
 
 if TYPE_CHECKING:
@@ -202,7 +202,6 @@ def _read(path: Path, *, strict: bool) -> "Trace":
     from workloadkit.io.formats import looks_like, read_native
     from workloadkit.io.known_formats import TITLES
 
-    check_strict(path, strict=strict)
     try:
         return read_native(str(path), strict=strict)
     except FormatError:
@@ -213,19 +212,3 @@ def _read(path: Path, *, strict: bool) -> "Trace":
         raise WorkloadError(
             f"{path} is {TITLES[kind]}; convert it first: workloadkit convert {path} -o LOG.swf"
         ) from None
-
-
-def check_strict(path: Path | None, *, strict: bool) -> None:
-    """Refuse --strict for a Parquet file, in which no violation of the standard can stand.
-
-    Raises
-    ------
-    ParameterError
-        As described.
-    """
-    from workloadkit.io.known_formats import TITLES, is_wkt
-
-    if strict and path is not None and is_wkt(path):
-        raise ParameterError(
-            f"--strict is for the Standard Workload Format; {path} is {TITLES['wkt']}"
-        )

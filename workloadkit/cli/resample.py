@@ -1,6 +1,8 @@
 """`workloadkit resample`: new logs, resampled from the users of an old one."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -157,6 +159,17 @@ def _write_one(logs: "list[Trace]", resampling: "Resampling", output: Path, seed
     _report_made(logs, resampling, [measure_size(new)])
 
 
+@contextmanager
+def _reporting_kept(n_kept: Callable[[], int], folder: Path) -> Iterator[None]:
+    """Report after an interrupt how many logs are kept for the same command."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if n := n_kept():
+            note(f"{folder}: {plural(n, 'log')} kept; the same command continues")
+        raise
+
+
 def _write_many(
     logs: "list[Trace]",
     resampling: "Resampling",
@@ -185,6 +198,7 @@ def _write_many(
     if there:
         note(f"{folder}: continuing with {len(there):,} of {count:,} logs that are there")
     with (
+        _reporting_kept(lambda: len(runs_there(folder, resampling, seed, count)), folder),
         progress("resampling") as count_done,
         whole_folder(folder, made_by(resampling, seed, count)) as place,
         TemporaryDirectory() as temporary,

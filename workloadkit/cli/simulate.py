@@ -38,7 +38,6 @@ from workloadkit.cli.output import note, progress, watched, write_message
 from workloadkit.cli.reading import (
     StrictOption,
     TraceArgument,
-    check_strict,
     load,
 )
 from workloadkit.errors import ParameterError
@@ -163,6 +162,7 @@ def simulate(
     import workloadkit as wk
     from workloadkit.experiments.custom_parts import scheduler_named, users_named
     from workloadkit.io.allocations import write_allocations
+    from workloadkit.io.formats import check_strict
 
     if scheduler and len(scheduler) > 1:
         raise ParameterError(
@@ -186,7 +186,8 @@ def simulate(
             "--resampled", **{"--weeks": weeks, "--load": factor, "--no-pause": no_pause}
         )
     _refuse_for(who, no_pause=no_pause, skip_rare=skip_rare, explain=explain is not None)
-    check_strict(trace, strict=strict)
+    if trace is not None:
+        check_strict(trace, strict=strict)
     load_factor = 1.0 if factor is None else factor
     alone = settings.state is not None and trace is None
     log = None

@@ -87,8 +87,24 @@ def read_native(source: str | os.PathLike[str], *, strict: bool = False) -> Trac
         ``-`` is standard input.
     strict : bool, default False
         For the Standard Workload Format.
+
+    Raises
+    ------
+    ParameterError
+        If `strict` is given for a Parquet file; see `check_strict`.
     """
-    return read_wkt(source) if _starts_as_parquet(source) else read_swf(source, strict=strict)
+    if not _starts_as_parquet(source):
+        return read_swf(source, strict=strict)
+    check_strict(source, strict=strict)
+    return read_wkt(source)
+
+
+def check_strict(source: str | os.PathLike[str], *, strict: bool) -> None:
+    """Refuse to be strict with a Parquet file, in which no violation of the standard can stand."""
+    if strict and _starts_as_parquet(source):
+        raise ParameterError(
+            "strict", f"is for the Standard Workload Format; {source} is {TITLES['wkt']}"
+        )
 
 
 def _starts_as_parquet(source: str | os.PathLike[str]) -> bool:
