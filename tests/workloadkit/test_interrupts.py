@@ -245,6 +245,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def where(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)  # of signals while objects are freed
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.freeze()  # what other tests left: to collect it takes seconds, while a task waits to stop
+    yield
+    gc.unfreeze()
+    signal.signal(signal.SIGINT, before)
 
 
 @needs_compiler
