@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core import config
 
 import workloadkit
 from tests.public_api import Name, breaks, current, listed, minor, things
@@ -54,6 +55,7 @@ def test_what_is_a_break(after, is_break):
     assert bool(breaks(before, {} if after is None else {"f": after})) == is_break
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="without the compiler, kernels are functions")
 def test_every_public_function_has_an_example():
     without = [full for full, f in FUNCTIONS.items() if ">>>" not in (f.__doc__ or "")]
     assert {*without} == OF_KERNELS
