@@ -87,15 +87,20 @@ def room(shape: tuple[int, int], dtype: Any, *, in_file: bool) -> NDArray:
         return np.empty(shape, dtype)
     try:
         with TemporaryFile(prefix="workloadkit-") as file:
-            if hasattr(os, "posix_fallocate"):  # writing to a page without room ends the process
-                os.posix_fallocate(file.fileno(), 0, n_bytes)
-            file.truncate(n_bytes)
+            reserve(file, n_bytes)
             return np.ndarray(shape, dtype, mmap.mmap(file.fileno(), n_bytes))
     except OSError as error:
         raise WorkloadError(
             f"{gettempdir()}: no room for columns of {n_bytes / 1e9:.1f} GB: {error.strerror}; "
             "set TMPDIR to a folder on a larger disk, or give more memory (--max-memory)"
         ) from None
+
+
+def reserve(file: Any, n_bytes: int) -> None:
+    """Let a mapped file have a length, and room: writing to a page without ends the process."""
+    if hasattr(os, "posix_fallocate") and n_bytes:
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
+    file.truncate(n_bytes)
 
 
 def room_for(kinds: Mapping[str, np.dtype], n_jobs: int) -> dict[str, NDArray]:

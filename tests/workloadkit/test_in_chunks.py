@@ -4,11 +4,15 @@ import errno
 import json
 import mmap
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from functools import partial, partialmethod
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,14 +23,23 @@ import workloadkit as wk
 from tests.both_engines import ENGINES, daily
 from tests.commands import run_command
 from tests.small_logs import busy_log
-from tests.workloadkit.test_queue_state import MACHINES, PREDICTORS, a_log_for_nodes, some_outages
+from tests.workloadkit.test_queue_state import (
+    MACHINES,
+    PREDICTORS,
+    Alternating,
+    a_log_for_nodes,
+    some_outages,
+)
 from workloadkit.errors import FormatError, ParameterError, WorkloadError
 from workloadkit.fields import NAMES
+from workloadkit.io.unfinished_files import locked
 from workloadkit.io.wkt.opened import OpenLog
+from workloadkit.io.wkt.writing import RowsWriter
 from workloadkit.memory import at_most, is_long, room_for
 from workloadkit.settings import Simulate
-from workloadkit.simulation.in_chunks import simulate_in_chunks
+from workloadkit.simulation.in_chunks import Unfinished, simulate_in_chunks
 from workloadkit.simulation.schedule.streams import Spill, Sums
+from workloadkit.simulation.schedule_in_chunks import ResultsOnDisk
 from workloadkit.window import Extent, window_of
 
 pytestmark = [
@@ -274,7 +287,6 @@ def test_sums_in_parts_are_those_of_numpy(n, n_parts, seed):
 @given(st.lists(st.integers(0, 50) | st.floats(0, 1e12), min_size=1, max_size=60))
 def test_the_median_in_a_file_is_the_median(values):
     import tempfile
-    from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
         spill = Spill(Path(folder) / "values")
@@ -362,6 +374,336 @@ def test_any_log_is_simulated_in_chunks(chosen, decimal, tmp_path, monkeypatch, 
     assert found.items() <= numbers.items()
 
 
+# Interrupted simulations, which continue.
+
+
+class Killed(BaseException):
+    """Ends a simulation at once."""
+
+
+def kill_at(monkeypatch, call):
+    """Let some call that writes what is settled be the last one, before or after it is made."""
+    count = iter(range(10**9))
+
+    def dying(to, write, *arguments):
+        is_last = next(count) == call // 2
+        if not is_last or call % 2:
+            write(to, *arguments)
+        if is_last:
+            raise Killed
+
+    for of, name in ((Unfinished, "settle"), (ResultsOnDisk, "write"), (ResultsOnDisk, "flush")):
+        monkeypatch.setattr(of, name, partialmethod(dying, getattr(of, name)))
+
+
+def kept_in_chunks(opened, scheduler, how, chunk, output, said):
+    """Simulate in chunks and write, as the command does; return metrics, what is written, lines."""
+    with Unfinished(output, said.append) as kept:
+        found = simulate_in_chunks(
+            opened, scheduler, "open", Simulate(**how), chunk=chunk, kept=kept
+        )
+        found.write(output)
+        return found.to_dict(), output.read_bytes()
+
+
+@pytest.fixture
+def as_uninterrupted(tmp_path, monkeypatch):
+    """Kill a simulation in chunks again and again; its result must be that of one without."""
+
+    def compare(log, scheduler, chunk, seed=0, **how):
+        wk.write_log(log, tmp_path / "log.wkt.parquet")
+        opened = wk.open_log(tmp_path / "log.wkt.parquet")
+        settings, output = Simulate(**how), tmp_path / "out.wkt.parquet"
+        whole = simulate_in_chunks(opened, scheduler, "open", settings, chunk=chunk)
+        whole.write(output)
+        expected, rng, said = (whole.to_dict(), output.read_bytes()), random.Random(seed), []
+        output.unlink()
+        while True:
+            with monkeypatch.context() as patch:
+                kill_at(patch, rng.randrange(120 // chunk))
+                try:
+                    found = kept_in_chunks(opened, scheduler, how, chunk, output, said)
+                    break
+                except Killed:
+                    assert not output.exists()
+        assert found == expected
+        assert {path.name for path in tmp_path.iterdir()} == {"log.wkt.parquet", output.name}
+        return [line for line in said if "continuing" in line]
+
+    return compare
+
+
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+@pytest.mark.parametrize("scheduler", daily(POLICIES, ["easy", "conservative", "fcfs"]))
+def test_what_was_interrupted_continues_to_the_same(scheduler, engine, as_uninterrupted):
+    said = []
+    for seed, (chunk, overrun) in enumerate(zip((1, 2, 7), OVERRUNS, strict=True)):
+        log = a_log(seed)
+        if seed == 0:
+            log = log.with_columns(run=log.column("run") / 7)
+        how = {"procs": 8, "overrun": overrun, "engine": engine}
+        said += as_uninterrupted(log, scheduler, chunk, seed, **how)
+    assert len(said) > 5
+
+
+@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
+def test_nodes_outages_passes_and_predictors_continue(engine, as_uninterrupted):
+    log = a_log_for_nodes(1).replaced(sidecar=None)
+    outages, said = some_outages(1, log), []
+    cases = [
+        ("easy", {"procs": 8, "outages": outages, "interrupted": "lose"}),
+        ("conservative", {"procs": 8, "outages": outages, "interrupted": "requeue"}),
+        ("easy", {"machine": MACHINES["nodes"], "outages": outages}),
+        ("conservative", {"machine": MACHINES["tiers"]}),
+        ("sjf", {"procs": 8, "passes": "event"}),
+        *(("easy", {"procs": 8, "predictor": predictor}) for predictor in PREDICTORS),
+        ("sjf", {"procs": 8, "predictor": "same-job", "overrun": "kill"}),
+    ]
+    for seed, (scheduler, how) in enumerate(cases):
+        said += as_uninterrupted(log, scheduler, 3, seed, engine=engine, **how)
+    assert len(said) > len(cases)
+
+
+def test_a_queue_that_empties_and_jobs_of_one_second_continue(as_uninterrupted):
+    log = a_log(1)
+    apart = log.with_columns(submit=np.arange(log.n_jobs) * 1e5)  # no job runs or waits at a seam
+    together = log.with_columns(
+        submit=np.arange(log.n_jobs) // 9 * 5, job=np.arange(log.n_jobs)[::-1]
+    )
+    for each in (apart, together):
+        for scheduler in ("easy", "conservative"):
+            as_uninterrupted(each, scheduler, 2, procs=8, predictor="last-two")
+
+
+def test_a_custom_scheduler_continues_with_its_memory_and_seed(tmp_path, monkeypatch):
+    path, output, said = tmp_path / "log.wkt.parquet", tmp_path / "out.wkt.parquet", []
+    wk.write_log(a_log(0), path)
+    for call in (20, 30, 10**9):
+        with monkeypatch.context() as patch, suppress(Killed):
+            kill_at(patch, call)
+            found, written = kept_in_chunks(
+                wk.open_log(path), Alternating(), {"procs": 8}, 3, output, said
+            )
+    assert len([line for line in said if "continuing" in line]) == 2
+    seed = found["provenance"]["parameters"]["seed"]
+    whole = wk.simulate(wk.read_log(path), Alternating(), procs=8, rng=seed)
+    wk.write_log(whole.trace(), output)
+    assert output.read_bytes() == written
+
+
+_CHILD_THAT_IS_KILLED = """
+import os, signal, sys
+from pathlib import Path
+import workloadkit.cli.in_chunks
+from workloadkit import cli
+from workloadkit.simulation.in_chunks import simulate_in_chunks
+name, left, *arguments = sys.argv[1:]
+left = int(left)
+workloadkit.cli.in_chunks._OF_JOB = 1 << 50
+simulate_in_chunks.__kwdefaults__["chunk"] = 7
+replace = Path.replace
+def replacing(path, target):
+    global left
+    left -= name in str(target)
+    if left == 0 and name in str(target):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return replace(path, target)
+Path.replace = replacing
+cli.main()
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Simulate a log by the command, in chunks of 7 jobs; the files that result."""
+    monkeypatch.setitem(simulate_in_chunks.__kwdefaults__, "chunk", 7)
+    monkeypatch.setattr("workloadkit.cli.in_chunks._OF_JOB", 1 << 50)
+    wk.write_log(a_log(0), tmp_path / "log.wkt.parquet")
+    (tmp_path / "out").mkdir()
+    files = [tmp_path / "out" / name for name in ("easy.wkt.parquet", "easy.json")]
+    simulate = ("simulate", tmp_path / "log.wkt.parquet", "--procs", 8)
+    return (*simulate, "-o", files[0], "--json", files[1]), tmp_path / "out"
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process is killed so")
+@pytest.mark.parametrize(
+    "at",
+    daily(
+        [("seam.json", n) for n in (1, 4, 6)]
+        + [("made_by.json", 1), ("easy.wkt.parquet", 1), ("easy.json", 1), ("unfinished.", 1)],
+        [("seam.json", 4)],
+    ),
+)
+def test_a_killed_command_continues(at, command, capsys):
+    (name, call), (arguments, out) = at, command
+    assert run_command(*arguments) == 0
+    expected = contents(out)
+    for path in out.iterdir():
+        path.unlink()
+    child = [sys.executable, "-c", _CHILD_THAT_IS_KILLED, name, call, *arguments]
+    ended = subprocess.run([*map(str, child)], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL
+    assert {path.name for path in out.glob("[!.]*")} <= {
+        "easy.wkt.parquet.unfinished",
+        *(["easy.wkt.parquet"] if name in ("easy.json", "unfinished.") else []),
+        *(["easy.json"] if name == "unfinished." else []),
+    }
+    capsys.readouterr()
+    assert run_command(*arguments) == 0
+    err, begin = capsys.readouterr().err, "easy.wkt.parquet.unfinished: continuing after chunk "
+    if name == "seam.json" and call > 1:
+        assert f"{begin}{call - 1} (" in err
+    elif name.startswith("easy"):
+        assert begin in err
+        assert "(40 of 40 jobs)" in err
+    else:
+        assert begin not in err
+    assert contents(out) == expected
+    assert {path.name for path in out.iterdir()} == {*expected}
+
+
+@pytest.fixture
+def interrupted(command, monkeypatch, capsys):
+    """The same command, after an interrupt that left three settled chunks, of which it says so."""
+    with monkeypatch.context() as patch:
+        settle, count = Unfinished.settle, iter(range(99))
+
+        def settling(*arguments):
+            settle(*arguments)
+            if next(count) == 2:
+                raise KeyboardInterrupt
+
+        patch.setattr(Unfinished, "settle", settling)
+        assert run_command(*command[0]) == 130
+    (left,) = command[1].iterdir()
+    assert left.name == "easy.wkt.parquet.unfinished"
+    assert capsys.readouterr().err.endswith(f"{left}: the same command continues\ninterrupted\n")
+    return command
+
+
+def test_an_interrupted_command_continues_quietly(interrupted, capsys):
+    arguments, out = interrupted
+    assert run_command("--quiet", *arguments) == 0
+    assert capsys.readouterr().err == ""
+    assert {path.name for path in out.iterdir()} == {"easy.wkt.parquet", "easy.json"}
+
+
+def changed_log(folder):
+    wk.write_log(a_log(1), folder.parent / "log.wkt.parquet")
+
+
+def other_chunk(folder):
+    simulate_in_chunks.__kwdefaults__["chunk"] = 8
+
+
+@pytest.mark.parametrize(
+    ("more", "change", "why"),
+    [
+        ((), changed_log, "left by a command with sha256 "),
+        ((), other_chunk, "left by a command with chunk 7, not 8; "),
+        (("--scheduler", "sjf"), None, "left by a command with scheduler easy, not sjf; "),
+        (("--overrun", "kill"), None, "left by a command with overrun raise, not kill; "),
+    ],
+)
+def test_what_another_command_left_stays(interrupted, more, change, why, capsys):
+    arguments, out = interrupted
+    left = out / "easy.wkt.parquet.unfinished"
+    before = contents(left)
+    if change is not None:
+        change(out)
+    capsys.readouterr()
+    assert run_command(*arguments, *more) == 2
+    err = capsys.readouterr().err
+    assert f"error: {left}: {why}" in err
+    assert err.endswith("; remove it, or name another output\n")
+    assert contents(left) == before
+    shutil.rmtree(left)
+    assert run_command(*arguments, *more) == 0
+
+
+def test_what_is_damaged_begins_again(interrupted, tmp_path, capsys):
+    arguments, out = interrupted
+    left = out / "easy.wkt.parquet.unfinished"
+    names = ("seam.json", "start", "made_by.json")
+    seam, start, made_by = ((left / name).read_bytes() for name in names)
+    assert run_command(*arguments) == 0
+    expected = contents(out)
+    for name, data in (
+        ("seam.json", seam[: len(seam) // 2]),
+        ("seam.json", b""),
+        ("seam.json", seam.replace(b"true", b"false")),
+        ("start", start[:-1]),
+    ):
+        for path in out.iterdir():
+            path.unlink()
+        left.mkdir(mode=0o700)
+        (left / "made_by.json").write_bytes(made_by)
+        for each, whole in (("seam.json", seam), ("start", start)):
+            (left / each).write_bytes(whole)
+        (left / name).write_bytes(data)
+        capsys.readouterr()
+        assert run_command(*arguments) == 0
+        assert f"{left}: damaged, simulating from the beginning\n" in capsys.readouterr().err
+        assert contents(out) == expected
+
+
+def test_a_folder_of_something_else_is_left_alone(command, tmp_path, capsys):
+    arguments, out = command
+    left = out / "easy.wkt.parquet.unfinished"
+    elsewhere = tmp_path / "elsewhere"
+    for make in (
+        lambda: (left.mkdir(), (left / "mine.txt").write_text("mine")),
+        lambda: (left.mkdir(), (left / "made_by.json").write_text('{"seed": 1}')),
+        lambda: left.write_text("mine"),
+        lambda: (elsewhere.mkdir(), left.symlink_to(elsewhere)),
+    ):
+        make()
+        before = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
+        assert run_command(*arguments) == 2
+        assert f"{left}: not what an interrupted simulation left; " in capsys.readouterr().err
+        assert [path.read_bytes() for path in out.rglob("*") if path.is_file()] == before
+        shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+    left.mkdir(mode=0o777)
+    left.chmod(0o777)
+    assert run_command(*arguments) == 1
+    assert f"{left}: others can write to it; remove it" in capsys.readouterr().err
+    left.chmod(0o700)
+    with locked(left):
+        assert run_command(*arguments) == 1
+    assert "another process writes results to it" in capsys.readouterr().err
+    assert run_command(*arguments) == 0
+
+
+def test_errors_leave_no_half_written_file(command, monkeypatch, capsys):
+    arguments, out = command
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:  # at once
+        patch.setattr("workloadkit.simulation.schedule_in_chunks.reserve", full)
+        assert run_command(*arguments) == 1
+    assert "results cannot be written: No space left on device" in capsys.readouterr().err
+    assert not [*out.iterdir()]
+    with monkeypatch.context() as patch:  # when all is known
+        patch.setattr(RowsWriter, "write", full)
+        assert run_command(*arguments) == 1
+    left = out / "easy.wkt.parquet.unfinished"
+    err = capsys.readouterr().err
+    assert f"{left}: the same command continues\nerror: " in err
+    assert "cannot be written: No space left on device" in err
+    assert [*out.iterdir()] == [left]
+    assert run_command(*arguments) == 0
+    assert "(40 of 40 jobs)\n" in capsys.readouterr().err  # all are settled
+    wrong = [x if x != out / "easy.wkt.parquet" else out / "easy.swf" for x in arguments]
+    assert run_command(*wrong, "--scheduler", "conservative") == 2  # never to be continued
+    assert {path.name for path in out.iterdir()} == {"easy.wkt.parquet", "easy.json"}
+
+
 def test_a_log_with_lists_is_not_simulated_in_chunks(tmp_path, monkeypatch, capsys):
     texts_of_logs(tmp_path)
     path = tmp_path / "bursts.swf"
@@ -441,6 +783,12 @@ def test_a_full_disk_is_an_error(monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", full)
     with at_most(0), pytest.raises(WorkloadError, match=r"no room for columns of .* TMPDIR"):
         room_for({"submit": np.dtype(float)}, 10)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_waits_on_a_full_disk_are_an_error():
+    with pytest.raises(WorkloadError, match="results cannot be written: No space left"):
+        Spill(Path("/dev/full")).add(np.zeros(3))
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Simulations of logs that are too long for the memory, on the command line."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +82,20 @@ def simulate_opened(
     json: Path | None,
 ) -> None:
     """Simulate a log in chunks; write the jobs and the metrics, or show these."""
-    import workloadkit as wk
+    from workloadkit.io.files import exists, is_file
+    from workloadkit.simulation.in_chunks import Unfinished, simulate_in_chunks
 
-    with progress(f"simulating {log.name}"):
-        schedule = wk.simulate(log, policy, behaviour, settings)
+    with ExitStack() as stack:
+        kept = None
+        if output and str(output) != "-" and (is_file(output) or not exists(output)):
+            kept = stack.enter_context(Unfinished(output, note))
+        stack.enter_context(progress(f"simulating {log.name}"))
+        schedule = simulate_in_chunks(log, policy, behaviour, settings, kept=kept)
         if output:
             report_written(output, schedule.write(output, defaults_noted()))
         summary = schedule.to_dict()
-    if json:
-        write_json(json, summary)
+        if json:
+            write_json(json, summary)
     if "-" not in map(str, (output, json)):
         _show(schedule)
 

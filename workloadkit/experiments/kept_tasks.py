@@ -2,9 +2,7 @@
 
 import io
 import json
-import os
 import pickle
-import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
@@ -17,7 +15,7 @@ from workloadkit.experiments.results_file import NotDataError, decoded, encoded
 from workloadkit.io.files import writing
 from workloadkit.io.sidecar import reading_parquet, table_in
 from workloadkit.io.strict_json import read_json
-from workloadkit.io.unfinished_files import check_continues
+from workloadkit.io.unfinished_files import check_continues, check_own
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -233,12 +231,9 @@ def kept_tasks(
 def read_kept(file: Path) -> tuple[dict[str, Any], dict[str, str]] | None:
     """Return the dependencies of the results in a file, and the results; None without a file."""
     try:
-        found = file.stat()
+        check_own(file)
     except OSError:
         return None
-    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise WorkloadError(f"{file}: others can write to it; remove it")
-
     name = str(file)
     try:
         table = table_in(reading_parquet(name, file.read_bytes), name)

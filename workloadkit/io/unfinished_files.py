@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -78,7 +79,26 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def check_continues(left: Path, there: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+def check_own(left: Path) -> None:
+    """Check that what an interrupted command left belongs to this user.
+
+    Raises
+    ------
+    WorkloadError
+        If others can write to it.
+    OSError
+    """
+    found = left.stat()
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise WorkloadError(f"{left}: others can write to it; remove it")
+
+
+def check_continues(
+    left: Path,
+    there: Mapping[str, Any],
+    ours: Mapping[str, Any],
+    instead: str = "use another folder",
+) -> None:
     """Check that a command may continue with what an interrupted one left.
 
     Parameters
@@ -87,12 +107,14 @@ def check_continues(left: Path, there: Mapping[str, Any], ours: Mapping[str, Any
         What it left.
     there, ours : mapping of str to object
         Everything that the results of both depend on.
+    instead : str
+        What to do, if it is not to be removed.
     """
     for name in dict.fromkeys((*ours, *there)):
         if there.get(name) != ours.get(name):
             raise ParameterError(
                 f"{left}: left by a command with {name} {_shown(there.get(name))}, not "
-                f"{_shown(ours.get(name))}; remove it, or use another folder"
+                f"{_shown(ours.get(name))}; remove it, or {instead}"
             )
 
 

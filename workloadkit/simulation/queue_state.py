@@ -10,6 +10,7 @@ cut this way continues as if it had not been cut.
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -93,16 +94,8 @@ class QueueState(Displayed):
         text = self.log.header.get(_MEMORY)
         if text is None:
             return {}
-        try:
-            found = json.loads(text)
-            seal = found.pop(_SEAL)
-            parts = [part for its in found["machines"].values() for part in its.values()]
-            columns = [c for part in parts for c in part["jobs"].values()]
-            fits = all(len(column) == (~self.ended).sum() for column in columns)
-            if fits and seal == _seal(json.dumps(found), self.log):
-                return dict(found)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass
+        if (found := read_memory(text, self.log, int((~self.ended).sum()))) is not None:
+            return found
         raise WorkloadError(
             f"{self.log.name}: {_MEMORY} in the header is not what simulate --save-state writes "
             "for these jobs"
@@ -235,7 +228,7 @@ def state_at(log: Trace | Schedule, time: float) -> QueueState:
     header = trace.header.without("StateTime").without(_MEMORY).without("Window")
     header = header.with_jobs(rows.size)
     if memory:
-        header = header.appended((_MEMORY, _as_json(memory, made)))
+        header = header.appended((_MEMORY, memory_text(memory, made)))
     made = noted(made, header.appended(("StateTime", f"{now:.15g}")), "state", note)
     return QueueState(made.replaced(name=f"{trace.name} at {now:.15g} s"))
 
@@ -251,7 +244,7 @@ def _seal(text: str, jobs: Trace) -> str:
     return digest.hexdigest()[:16]
 
 
-def _as_json(memory: dict[str, Any], jobs: Trace) -> str:
+def memory_text(memory: Mapping[str, Any], jobs: Trace) -> str:
     """Return what is remembered of jobs as JSON; numbers and arrays of numpy become plain ones."""
 
     def plain(value: Any) -> Any:
@@ -261,13 +254,26 @@ def _as_json(memory: dict[str, Any], jobs: Trace) -> str:
 
     try:
         text = json.dumps(memory, default=plain)
-        return json.dumps(memory | {_SEAL: _seal(text, jobs)}, default=plain)
+        return json.dumps({**memory, _SEAL: _seal(text, jobs)}, default=plain)
     except (TypeError, ValueError) as error:
         who = next(iter(memory["machines"].values()))["scheduler"]["name"]
         raise WorkloadError(
             f"scheduler {who}: remember returns what no state can hold; numbers, strings, and "
             f"lists or mappings of them are saved: {error}"
         ) from error
+
+
+def read_memory(text: str, jobs: Trace, n_there: int) -> dict[str, Any] | None:
+    """Return what `memory_text` wrote of jobs, of which so many are there; None for other text."""
+    try:
+        found: dict[str, Any] = json.loads(text)
+        seal = found.pop(_SEAL)
+        parts = [part for its in found["machines"].values() for part in its.values()]
+        columns = [column for part in parts for column in part["jobs"].values()]
+        fits = all(len(column) == n_there for column in columns)
+        return found if fits and seal == _seal(json.dumps(found), jobs) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def _with_waits(taken: Trace, wait: NDArray[np.float64], rows: NDArray[np.int64]) -> Trace:

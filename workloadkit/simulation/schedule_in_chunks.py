@@ -21,6 +21,7 @@ from workloadkit.io.formats import written_format
 from workloadkit.io.swf import writing as swf
 from workloadkit.io.wkt import writing as wkt
 from workloadkit.io.wkt.opened import OpenLog
+from workloadkit.memory import reserve
 from workloadkit.provenance import plain, provenance
 from workloadkit.record_fields import PROMISED_START
 from workloadkit.settings import Simulate
@@ -67,34 +68,57 @@ class Piece(NamedTuple):
 
 
 class ResultsOnDisk:
-    """Results of the jobs of a log, as columns in files that are removed with the object.
+    """Results of the jobs of a log, as columns in files.
 
     Parameters
     ----------
     n_jobs : int
+    folder : Path, optional
+        Of the files; by default a temporary one, which is removed with the object.
     """
 
-    def __init__(self, n_jobs: int) -> None:
-        self.folder, self._n_jobs = Path(mkdtemp(prefix="workloadkit-")), n_jobs
-        finalize(self, rmtree, self.folder, ignore_errors=True)
-        self._kinds: dict[str, np.dtype] = {}
+    def __init__(self, n_jobs: int, folder: Path | None = None) -> None:
+        self.folder, self._n_jobs = folder or Path(mkdtemp(prefix="workloadkit-")), n_jobs
+        if folder is None:
+            finalize(self, rmtree, self.folder, ignore_errors=True)
+        self.kinds: dict[str, np.dtype] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._kinds
+        return name in self.kinds
 
     def write(self, name: str, place: NDArray[np.int64], values: NDArray) -> None:
         """Write the results of the jobs at some places."""
-        mode = "r+" if name in self else "w+"
-        self._kinds.setdefault(name, values.dtype)
-        self._column(name, mode)[place] = values
+        try:
+            if name not in self:
+                with (self.folder / name).open("wb") as file:
+                    reserve(file, self._n_jobs * values.dtype.itemsize)
+            self.kinds.setdefault(name, values.dtype)
+            self._column(name, "r+")[place] = values
+        except OSError as error:
+            why = f"results cannot be written: {error.strerror or error}"
+            raise WorkloadError(f"{self.folder}: {why}") from error
 
     def read(self, name: str, place: NDArray[np.int64]) -> NDArray:
         """Read the results of the jobs at some places."""
         return np.array(self._column(name, "r")[place])
 
+    def flush(self) -> None:
+        """Wait until all is on the disk."""
+        for name in self.kinds:
+            with (self.folder / name).open("rb+") as file:
+                os.fsync(file.fileno())
+
+    def are_whole(self) -> bool:
+        """Whether the files of all columns have the lengths of these."""
+        return all(
+            (file := self.folder / name).is_file()
+            and file.stat().st_size == self._n_jobs * kind.itemsize
+            for name, kind in self.kinds.items()
+        )
+
     def _column(self, name: str, mode: Any) -> Any:
         # mapped only while it is used: pages that are mapped count as memory of the process
-        return np.memmap(self.folder / name, self._kinds[name], mode, shape=(self._n_jobs,))
+        return np.memmap(self.folder / name, self.kinds[name], mode, shape=(self._n_jobs,))
 
 
 def _ran(log: OpenLog, jobs: Columns) -> NDArray[np.bool_]:
@@ -299,12 +323,12 @@ class ScheduleInChunks(Displayed):
             raise ParameterError(f"{path}: in chunks, logs are written as .swf or .wkt.parquet")
         kills = self.parameters["overrun"] == "kill" or "lost" in self._results
         if kills and not self.source.decimals.isdisjoint(("run", "cpu")):
-            raise WorkloadError(
+            raise ParameterError(
                 f"{self.source.name}: the CPU time of stopped jobs is rounded if that of all jobs "
                 f"is whole; {ABOVE}"
             )
         if self.source.further:
-            raise WorkloadError(
+            raise ParameterError(
                 f"{self.source.name}: the simulated jobs would lack the side-car, "
                 f"which is not read in chunks; {ABOVE}"
             )

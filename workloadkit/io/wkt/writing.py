@@ -5,7 +5,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -244,6 +244,10 @@ class RowsWriter:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        if error[0] is not None:
+            self._file.is_lost = True
+            with suppress(Exception):
+                self._writer.close()  # it would write the rest when it is freed
         self._stack.__exit__(*error)
 
     def write(self, columns: Mapping[str, Any]) -> None:
@@ -272,13 +276,15 @@ class _Digesting(io.RawIOBase):
     """A file that digests what is written to it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+        self._stream, self.is_lost = stream, False
         self.digest = hashlib.sha256()
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
+        if self.is_lost:
+            return len(data)
         self.digest.update(data)
         return self._stream.write(data)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workloadkit.errors import WorkloadError
 from workloadkit.simulation.schedule.measures import OF_PROMISES, QUANTITIES
 
 if TYPE_CHECKING:
@@ -95,8 +96,12 @@ class Spill:
         """Add numbers."""
         bits = (values + 0.0).view(np.uint64)  # 0, never -0
         self._counts += _counted(bits, 64 - _DIGIT)
-        with self._path.open("ab") as stream:
-            bits.tofile(stream)
+        try:
+            with self._path.open("ab") as stream:
+                stream.write(bits.data)
+        except OSError as error:
+            why = f"results cannot be written: {error.strerror or error}"
+            raise WorkloadError(f"{self._path.parent}: {why}") from error
 
     @property
     def median(self) -> float:
