@@ -446,22 +446,12 @@ def test_what_was_interrupted_continues_to_the_same(scheduler, engine, as_uninte
     assert len(said) > 5
 
 
-@pytest.mark.parametrize("engine", daily(ENGINES, ["python"]))
-def test_nodes_outages_passes_and_predictors_continue(engine, as_uninterrupted):
+def test_outages_continue(as_uninterrupted):
     log = a_log_for_nodes(1).replaced(sidecar=None)
-    outages, said = some_outages(1, log), []
-    cases = [
-        ("easy", {"procs": 8, "outages": outages, "interrupted": "lose"}),
-        ("conservative", {"procs": 8, "outages": outages, "interrupted": "requeue"}),
-        ("easy", {"machine": MACHINES["nodes"], "outages": outages}),
-        ("conservative", {"machine": MACHINES["tiers"]}),
-        ("sjf", {"procs": 8, "passes": "event"}),
-        *(("easy", {"procs": 8, "predictor": predictor}) for predictor in PREDICTORS),
-        ("sjf", {"procs": 8, "predictor": "same-job", "overrun": "kill"}),
-    ]
-    for seed, (scheduler, how) in enumerate(cases):
-        said += as_uninterrupted(log, scheduler, 3, seed, engine=engine, **how)
-    assert len(said) > len(cases)
+    how = {"procs": 8, "outages": some_outages(1, log), "engine": "python"}
+    said = as_uninterrupted(log, "easy", 7, interrupted="lose", **how)
+    said += as_uninterrupted(log, "conservative", 7, interrupted="requeue", **how)
+    assert said
 
 
 def test_a_queue_that_empties_and_jobs_of_one_second_continue(as_uninterrupted):
@@ -497,7 +487,7 @@ from pathlib import Path
 import workloadkit.cli.in_chunks
 from workloadkit import cli
 from workloadkit.simulation.in_chunks import simulate_in_chunks
-name, left, *arguments = sys.argv[1:]
+_, name, left, *sys.argv[1:] = sys.argv
 left = int(left)
 workloadkit.cli.in_chunks._OF_JOB = 1 << 50
 simulate_in_chunks.__kwdefaults__["chunk"] = 7
@@ -532,11 +522,7 @@ def contents(folder):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process is killed so")
 @pytest.mark.parametrize(
     "at",
-    daily(
-        [("seam.json", n) for n in (1, 4, 6)]
-        + [("made_by.json", 1), ("easy.wkt.parquet", 1), ("easy.json", 1), ("unfinished.", 1)],
-        [("seam.json", 4)],
-    ),
+    daily([("seam.json", 1), ("seam.json", 4), ("made_by.json", 1)], [("seam.json", 4)]),
 )
 def test_a_killed_command_continues(at, command, capsys):
     (name, call), (arguments, out) = at, command
@@ -549,17 +535,12 @@ def test_a_killed_command_continues(at, command, capsys):
     assert ended.returncode == -signal.SIGKILL
     assert {path.name for path in out.glob("[!.]*")} <= {
         "easy.wkt.parquet.unfinished",
-        *(["easy.wkt.parquet"] if name in ("easy.json", "unfinished.") else []),
-        *(["easy.json"] if name == "unfinished." else []),
     }
     capsys.readouterr()
     assert run_command(*arguments) == 0
     err, begin = capsys.readouterr().err, "easy.wkt.parquet.unfinished: continuing after chunk "
     if name == "seam.json" and call > 1:
         assert f"{begin}{call - 1} (" in err
-    elif name.startswith("easy"):
-        assert begin in err
-        assert "(40 of 40 jobs)" in err
     else:
         assert begin not in err
     assert contents(out) == expected

@@ -281,7 +281,7 @@ class Unfinished:
             check_own(self.folder)
             self._stack.enter_context(locked(self.folder))
             remove_left_over(self.folder)
-            if any(self.folder.iterdir()):
+            if any(self.folder.glob("[!.]*")):  # others are of a process that was killed
                 self._made_by = self._read_made_by()
         except OSError as error:
             raise WorkloadError(f"{self.folder}: cannot be written: {error.strerror}") from error
