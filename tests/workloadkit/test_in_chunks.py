@@ -37,9 +37,10 @@ from workloadkit.io.wkt.opened import OpenLog
 from workloadkit.io.wkt.writing import RowsWriter
 from workloadkit.memory import at_most, is_long, room_for
 from workloadkit.settings import Simulate
-from workloadkit.simulation.in_chunks import Unfinished, simulate_in_chunks
+from workloadkit.simulation.in_chunks import simulate_in_chunks
 from workloadkit.simulation.schedule.streams import Spill, Sums
 from workloadkit.simulation.schedule_in_chunks import ResultsOnDisk
+from workloadkit.simulation.unfinished import Unfinished
 from workloadkit.window import Extent, window_of
 
 pytestmark = [

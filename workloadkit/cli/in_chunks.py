@@ -83,7 +83,8 @@ def simulate_opened(
 ) -> None:
     """Simulate a log in chunks; write the jobs and the metrics, or show these."""
     from workloadkit.io.files import exists, is_file
-    from workloadkit.simulation.in_chunks import Unfinished, simulate_in_chunks
+    from workloadkit.simulation.in_chunks import simulate_in_chunks
+    from workloadkit.simulation.unfinished import Unfinished
 
     with ExitStack() as stack:
         kept = None
