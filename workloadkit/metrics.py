@@ -243,7 +243,11 @@ def percentile_from_best(values: ArrayLike, percent: int) -> float:
     >>> [percentile_from_best([90, 50, 10, 0], p) for p in (25, 26, 75, 100)]
     [90.0, 50.0, 10.0, 0.0]
     """
-    return -percentile(-np.asarray(values, dtype=np.float64), percent) + 0.0  # 0, never -0
+    values = np.asarray(values, dtype=np.float64)
+    if not values.size:
+        return np.nan
+    place = values.size - ranks(values.size, percent)[0]
+    return float(np.partition(values, place)[place])
 
 
 def lee_jobs(n_jobs: int) -> slice:

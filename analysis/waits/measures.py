@@ -160,7 +160,7 @@ def waits_over_time(
     >>> log = {"submit": [0, 60, 99], "wait": [5, 60, 9], "run": [1] * 3, "procs": [1] * 3}
     >>> waits = waits_over_time(Trace.from_columns(log | {"queue": [1, 1, 2]}), "queue", (50,))
     >>> waits[["name", "jobs", "mean", "p50"]].to_numpy().tolist()
-    [['queue 1', 2, 32.5, 5.0], ['queue 2', 1, 9.0, 9.0]]
+    [['queue 1', 2, 32.5, 32.5], ['queue 2', 1, 9.0, 9.0]]
     """
     check_trace(trace)
     check_choice("interval", interval, Interval)

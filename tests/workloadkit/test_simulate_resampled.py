@@ -247,9 +247,10 @@ def test_the_command_sweeps_by_users(run, path, tmp_path):
     assert code == 0
     lines = [line for line in out.splitlines() if line.strip()]
     assert lines[0] == "made.swf, 16 processors, 2 runs, seed 1"
-    assert lines[1].split() == ["users", "factor", "scheduler", "mean", "wait"]
-    assert [float(line.split()[0]) for line in lines[3:]] == list(FACTORS)
-    assert all(line.rstrip().endswith("]") for line in lines[3:])
+    assert lines[1] == "in brackets: 95 % confidence intervals, from independent runs"
+    assert lines[2].split() == ["users", "factor", "scheduler", "mean", "wait"]
+    assert [float(line.split()[0]) for line in lines[4:]] == list(FACTORS)
+    assert all(line.rstrip().endswith("]") for line in lines[4:])
     assert "--seed makes no difference" not in err
     text = (tmp_path / "a.svg").read_text()
     assert "users factor" in text
@@ -273,8 +274,8 @@ def test_the_command_shows_the_loads_at_which_runs_saturate(run, path):
     _, out, err = run("sweep", path, *options, *loads, "--runs", 6)
     assert "simulations saturate; their metrics grow with the length of the run: " in err
     lines = [line for line in out.splitlines() if line.strip()]
-    assert lines[1].split() == ["users", "factor", "scheduler", "runs", "mean", "wait"]
-    rows = [line.split(maxsplit=2)[2].rstrip() for line in lines[3:8]]
+    assert lines[2].split() == ["users", "factor", "scheduler", "runs", "mean", "wait"]
+    rows = [line.split(maxsplit=2)[2].rstrip() for line in lines[4:9]]
     for row, pattern in zip(
         rows,
         (

@@ -89,8 +89,8 @@ def run(
     precision: Annotated[
         str | None,
         typer.Option(
-            "--precision",
             "--until",
+            "--precision",
             metavar="X%",
             show_default=False,
             help="Stop when all intervals of differences from the baseline are within X of its "
