@@ -159,6 +159,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        return ", ".join(filter(None, map(_cell, value)))
     try:
         return number(float(value))
     except (TypeError, ValueError):

@@ -259,7 +259,7 @@ def plot_queue_length(
     first = max(int(np.searchsorted(time, begin, side="right")) - 1, 0)
     last = int(np.searchsorted(time, until, side="left")) + 1
     time, waiting = time[first:last], waiting[first:last]
-    when = time_axis(ax, schedule, time[0], time[-1])
+    when = time_axis(ax, schedule, begin, until)
     if time.size <= _MOST_STEPS:
         ax.step(when(time), waiting, where="post", color=style.BLUE, label="waiting jobs")
     else:

@@ -33,6 +33,9 @@
   };
   const cells = marks => marks.shares[0].length / 2, share = (marks, i, j) => marks.shares[i].slice(2 * j, 2 * j + 2) / 99;
   const dashes = {"-": [], "--": [6, 3], ":": [2, 2]};
+  const font = "12px sans-serif", ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = font;
+  const half = text => ruler.measureText(text).width / 2;
   // Draws the marks of a panel on the canvas of uPlot, which has the axes, the scales and the cursor.
   const paint = (u, panel, hidden) => {
     const {ctx, bbox} = u, ratio = devicePixelRatio || 1;
@@ -159,9 +162,9 @@
       const axis = axes[key], ticks = [...axis.ticks, ...axis.between].sort((a, b) => a[0] - b[0]), by = key === "x" ? unit : 1;
       const long = key === "y" ? (height - 30) / (axis.label.length || 1) : 12; // room for each letter of the label
       const made = {
-        scale: key, side, stroke: css("--muted"), label: axis.label || undefined, labelSize: 16, labelGap: 0, labelFont: Math.max(8, Math.min(12, long * 1.9)).toFixed(1) + "px sans-serif", font: "12px sans-serif",
-        grid: {show: axis.grid, stroke: css("--grid"), width: 1}, ticks: {show: false}, gap: 4,
-        size: key === "x" ? 20 : 14 + 6.5 * letters,
+        scale: key, side, stroke: css("--muted"), label: axis.label || undefined, labelSize: 16, labelGap: 0, labelFont: Math.max(8, Math.min(12, long * 1.9)).toFixed(1) + "px sans-serif", font,
+        grid: {show: axis.grid, stroke: css("--grid"), width: 1}, ticks: {show: false}, gap: key === "x" ? 8 : 4, // below the lowest label of the y axis
+        size: key === "x" ? 24 : 14 + 6.5 * letters,
       };
       const seen = u => ticks.filter(([place]) => place * by >= u.scales[key].min * (1 - 1e-9) && place * by <= u.scales[key].max * (1 + 1e-9) + 1e-9);
       const own = u => axis.form === "names" || (!axis.toggled && (u.scales[key].min === (key === "x" ? low : ends(axis)[0]) || seen(u).length > 2) && !(date && zoomed(u)));
@@ -176,16 +179,25 @@
         made.splits = splits;
       }
       made.filter = (u, splits) => splits;
-      made.values = (u, splits) => splits.map(value => {
+      const texts = splits => splits.map(value => {
         const tick = ticks.find(([place]) => Math.abs(place * by - value) <= 1e-9 * Math.abs(value || 1));
         return !axis.labelled || value == null ? "" : tick ? tick[1] : axis.form === "names" ? "" : written(axis, value / by).replace(/ 00:00$/, "");
       });
+      made.values = (u, splits) => {
+        const found = texts(splits), places = splits.map(value => u.valToPos(value ?? NaN, key));
+        let free = -Infinity; // a label that would touch the one before it is left out
+        if (key === "x") for (const i of [...found.keys()].sort((i, j) => places[i] - places[j])) {
+          if (places[i] - half(found[i]) - 2 < free) found[i] = "";
+          else if (found[i]) free = places[i] + half(found[i]) + 2;
+        }
+        return found;
+      };
       return made;
     };
     const output = figure.querySelector("output"), width = host.clientWidth || 400;
     const [first, final] = axes.x.range.map(value => along(axes.x, value));
     const [place, text] = axes.x.ticks.at(-1) ?? [0, ""];
-    const right = Math.max(12, 3.5 * text.length - (1 - (along(axes.x, place) - first) / (final - first || 1)) * width); // for half of the last label
+    const right = Math.max(12, 2 + half(text) - (1 - (along(axes.x, place) - first) / (final - first || 1)) * width); // for half of the last label
     const u = new uPlot({
       width, height, legend: {show: false}, padding: [8, right, 0, 0],
       scales: {x: scale(axes.x, {range: (u, a, b) => [a, b]}), y: scale(axes.y, {range: ends(axes.y)})},
@@ -260,7 +272,7 @@
       }) : document.createElement("span");
       if (known) item.setAttribute("aria-pressed", "true"); else item.textContent = entry.name;
       item.style.setProperty("--c", entry.colours[0].startsWith("--") ? `var(${entry.colours[0]})` : entry.colours[0]);
-      item.dataset.kind = entry.dash === "-" ? entry.kind : "dashed";
+      item.dataset.kind = {"-": entry.kind, "--": "dashed", ":": "dotted"}[entry.dash];
       legend.append(item);
     }
     if (panels.some(panel => panel.y.form !== "names"))

@@ -97,6 +97,22 @@ def plot_wide(data, ax):
     return ax
 
 
+def plot_shares(data, ax):
+    """Long names leave little room for the labels of the shares."""
+    names = [f"a measure with a very long name of many words {i}" for i in data.index]
+    ax.barh(names, data["load"] / 11)
+    ax.set_xlim(0, 1)
+    style.share_axis(ax.xaxis)
+    return ax
+
+
+def plot_corner(data, ax):
+    """The first label of the x axis is long, and that of the y axis lies at its bottom."""
+    plot(data, ax).set_xticks([0, 5, 10], ["30 Dec", "31 Dec", "1 Jan"])
+    ax.set(xlim=(0, 10), ylim=(0, 12))
+    return ax
+
+
 @pytest.fixture(scope="module")
 def page():
     return page_with(plot)
@@ -144,6 +160,61 @@ def test_mouse_keys_legend_and_logarithms(page, tmp_path):
     assert found["key"] == "1: load 2, jobs 10"
     assert [found[name] for name in ("zoomed", "back", "toggled")] == [True, True, True]
     assert (found["pressed"], found["log"]) == ("false", "true")
+
+
+# What is written on canvases: labels that are cut off, or less than 2 px apart.
+WRITTEN = """
+<script>
+const written = new Map(), {fillText, clearRect} = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+  written.set(this.canvas, []);
+  return clearRect.apply(this, box);
+};
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const {b, e, f} = this.getTransform(), size = this.measureText(text);
+  if (!b) written.get(this.canvas).push({ // not rotated
+    text, left: e + x - size.actualBoundingBoxLeft, right: e + x + size.actualBoundingBoxRight,
+    top: f + y - size.actualBoundingBoxAscent, bottom: f + y + size.actualBoundingBoxDescent,
+  });
+  return fillText.call(this, text, x, y);
+};
+const wait = setInterval(() => {
+  if (!document.querySelector(".live canvas") || !written.size) return;
+  clearInterval(wait);
+  const wrong = [], texts = [];
+  for (const [canvas, labels] of written) labels.filter(one => one.text).forEach((one, i, all) => {
+    texts.push(one.text);
+    if (one.left < 0 || one.right > canvas.width || one.top < 0 || one.bottom > canvas.height)
+      wrong.push("cut off: " + one.text);
+    for (const other of all.slice(i + 1))
+      if (Math.min(one.right, other.right) > Math.max(one.left, other.left) - 2
+          && Math.min(one.bottom, other.bottom) > Math.max(one.top, other.top) - 2)
+        wrong.push("overlap: " + one.text + " | " + other.text);
+  });
+  const found = document.createElement("pre");
+  found.id = "found";
+  found.textContent = JSON.stringify({wrong, texts});
+  document.body.append(found);
+}, 100);
+</script>
+"""
+
+
+@pytest.mark.parametrize(
+    ("plot", "width", "shown"),
+    [
+        (plot_shares, 1400, {"0 %", "100 %"}),
+        (plot_shares, 500, {"0 %"}),
+        (plot_corner, 500, {"0", "30 Dec", "1 Jan"}),
+    ],
+)
+def test_labels_are_whole_and_do_not_touch(plot, width, shown, tmp_path):
+    page = page_with(plot).replace("</head>", WRITTEN + "</head>")
+    text, console = run(page, tmp_path, "--dump-dom", f"--window-size={width},900")
+    assert not console
+    found = json.loads(unescape(re.search(r'<pre id="found">(.*?)</pre>', text)[1]))
+    assert found["wrong"] == []
+    assert shown <= set(found["texts"])
 
 
 SCHEDULE_PROBE = """

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import workloadkit as wk
 from workloadkit import Header, analysis
+from workloadkit.analysis.result_page import tables_of
 from workloadkit.cli import app
 
 EXPERIMENT = """
@@ -132,3 +133,9 @@ def test_tables_of_a_page_name_their_rows(tmp_path):
     assert "<odd>" not in page
     assert '<th scope="col">log</th>' in page
     assert re.search(r">yes</td></tr>\s*<tr>.*>–</td>", page)
+
+
+def test_rows_of_two_names_are_named_by_both():
+    rows = pd.MultiIndex.from_tuples([("log", ""), ("open", "per job")])
+    [table] = tables_of({"Models.": pd.DataFrame({"queue": [1.5, 2.5]}, index=rows)})
+    assert table.shown.index.tolist() == ["log", "open, per job"]

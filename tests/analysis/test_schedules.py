@@ -217,6 +217,16 @@ def test_a_queue_that_never_was_says_so(ax):
     assert ax.get_xlim() == (0, 60)
 
 
+def test_an_empty_queue_has_the_dates_of_its_schedule(ax):
+    header = wk.Header(("; UnixStartTime: 345600", "; TimeZoneString: UTC"))
+    columns = {"submit": [0, 50], "run": [10, 4 * 86400], "procs": [1, 1]}
+    trace = wk.Trace.from_columns(columns, header=header)
+    analysis.schedules.plot_queue_length(wk.simulate(trace, procs=1), ax)
+    assert ax.get_xlabel() == "local time (UTC)"
+    labels = [form.get_text() for form in ax.get_xticklabels()]
+    assert {"6 Jan", "7 Jan", "8 Jan"} <= set(labels)
+
+
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 def test_the_same_figure_has_the_same_bytes(schedule, tmp_path, suffix):
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
