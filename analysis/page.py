@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -344,11 +345,19 @@ def _call(function: Callable[[Task], Result], named: tuple[str, Task]) -> Result
 
 
 def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
-    """Return a figure for a page: its SVG, its data, and whether the data are all."""
+    """Return a figure for a page: its SVG, its data, and whether the data are all.
+
+    A custom figure may use more of matplotlib than charts describe; it is a picture without data.
+    """
     from workloadkit.analysis.chart_axes import charts_of
 
     name, figure, shows = named
-    panels = charts_of(figure.plot, figure.data)
+    try:
+        panels = charts_of(figure.plot, figure.data)
+    except (AttributeError, TypeError):
+        drawn = style.draw(figure.plot, figure.data, name=name)
+        label = f'<svg role="img" aria-label="{escape(printable(f"{figure.title}. {shows}"))}" '
+        return drawn[drawn.index("<svg") :].replace("<svg ", label, 1), "", ""
     left = sum(marks.x.size > MOST_POINTS for row in panels for c in row for marks in c.marks)
     note = f"At most {MOST_POINTS:,} points of a series are drawn." if left else ""
     label = f"{figure.title}. {shows}"
@@ -379,6 +388,7 @@ _OPTION = re.compile(r"(?<![\w-])-{1,2}[A-Za-z][\w-]*")
 
 def _with_options(text: str) -> "Markup":
     """Mark the options of commands in a text, so that no line breaks within them."""
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
+    from markupsafe import escape as marked
 
-    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(_fit(text)))))
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(marked(_fit(text)))))

@@ -135,6 +135,19 @@ def test_tables_of_a_page_name_their_rows(tmp_path):
     assert re.search(r">yes</td></tr>\s*<tr>.*>–</td>", page)
 
 
+def test_a_custom_figure_may_use_all_of_matplotlib(tmp_path):
+    def histogram(ax):
+        ax.hist([1, 2, 2, 5], bins=2)
+        ax.figure.text(0, 0, "a note")
+
+    analysis.save_figure(histogram, tmp_path / "a.html", title='"odd"')
+    page = (tmp_path / "a.html").read_text()
+    assert '<svg role="img" aria-label="&quot;odd&quot;. ' in page
+    assert "application/json" not in page.partition("<script>")[0]  # no data to draw it from
+    analysis.save_figure(lambda ax: ax.plot([1, 2]), tmp_path / "a.html")
+    assert "application/json" in (tmp_path / "a.html").read_text().partition("<script>")[0]
+
+
 def test_rows_of_two_names_are_named_by_both():
     rows = pd.MultiIndex.from_tuples([("log", ""), ("open", "per job")])
     [table] = tables_of({"Models.": pd.DataFrame({"queue": [1.5, 2.5]}, index=rows)})
