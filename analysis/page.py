@@ -355,7 +355,7 @@ def _inlined(named: tuple[str, Figure, str]) -> tuple[str, str, str]:
     try:
         panels = charts_of(figure.plot, figure.data)
     except (AttributeError, TypeError):
-        drawn = style.draw(figure.plot, figure.data, name=name)
+        drawn = style.draw(figure.plot, figure.data, name=name, title=figure.title or name)
         label = f'<svg role="img" aria-label="{escape(printable(f"{figure.title}. {shows}"))}" '
         return drawn[drawn.index("<svg") :].replace("<svg ", label, 1), "", ""
     left = sum(marks.x.size > MOST_POINTS for row in panels for c in row for marks in c.marks)
